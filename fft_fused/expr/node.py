@@ -57,7 +57,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Identity of a leaf while it is recorded: an array the user gave, or an argument of a trace."""
+    """Identity of a leaf while it is recorded: a user's array or an argument of a trace."""
 
     name: str
     spec: ArraySpec
@@ -66,7 +66,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A closed graph: ``operand`` leaves carry slot numbers, ``key`` says when two graphs are alike."""
+    """A closed graph: ``operand`` leaves carry slot numbers; graphs with equal keys are alike."""
 
     outputs: tuple[Node, ...]
     operands: tuple[ArraySpec, ...]
@@ -137,7 +137,7 @@ def format_graph(outputs: Iterable[Node], names: tuple[str, ...] = ()) -> str:
     """The graph as text, a line a node: ``%2 = multiply(%0, %1) : c8[16,1024]``."""
     outputs = tuple(outputs)
     number: dict[int, str] = {}
-    lines = []
+    lines: list[str] = []
     for node in walk(outputs):
         if node.op == "const":
             number[id(node)] = str(node.attr)

@@ -70,6 +70,11 @@ def where(condition: Any, a: Any, b: Any, out: Any = None) -> Any:
     return out
 
 
+def power(a: Any, b: Any, out: Any = None) -> Any:
+    """``a ** b``, with the shortcuts of the operator for exponents such as 2 and 0.5."""
+    return a**b if out is None else np.power(a, b, out=out)
+
+
 def angle(z: Any, out: Any = None) -> Any:
     """``numpy.angle`` in radians."""
     return np.arctan2(np.imag(z), np.real(z), out=out) if out is not None else np.angle(z)
@@ -226,6 +231,6 @@ def is_elementwise(name: str) -> bool:
 
 
 def ufunc_of(name: str) -> np.ufunc | None:
-    """The NumPy ufunc behind an elementwise operator, if it is one."""
-    function = OPS[name].numpy
+    """The NumPy ufunc whose loops an elementwise operator runs, if there is one."""
+    function = getattr(np, name) if name in _UFUNCS else None
     return function if isinstance(function, np.ufunc) else None

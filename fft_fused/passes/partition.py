@@ -1,0 +1,59 @@
+"""Partition: a graph in normal form into steps, maps between transforms and reductions."""
+
+from __future__ import annotations
+
+from ..expr.chain import ANCHORS, Program, Step
+from ..expr.node import Expr, Node, walk
+from ..expr.ops import OPS
+
+
+def partition(expr: Expr) -> Program:
+    """Steps in an order that can be run.
+
+    Anchors (transforms, reductions, opaque calls) keep the order of the graph; every other value
+    that depends on one belongs to the map just before its first use. Values that depend on no
+    anchor belong to no step: whoever needs them computes them from the operands.
+    """
+    order = walk(expr.outputs)
+    anchors = [n for n in order if OPS[n.op].kind in ANCHORS]
+    position = {id(a): 2 * k + 1 for k, a in enumerate(anchors)}
+    last = 2 * len(anchors)
+    depends = _anchored(order)
+    place: dict[int, int] = {}
+    for output in expr.outputs:
+        place[id(output)] = last
+    for node in reversed(order):
+        mine = position.get(id(node), place.get(id(node), last))
+        place[id(node)] = mine
+        before = mine - 1 if id(node) in position else mine
+        for arg in node.args:
+            place[id(arg)] = min(place.get(id(arg), last), before)
+    pure_outputs = {id(o) for o in expr.outputs if id(o) not in depends}
+    members: list[list[Node]] = [[] for _ in range(last + 1)]
+    for node in order:
+        if id(node) in position:
+            members[position[id(node)]].append(node)
+        elif id(node) in depends or id(node) in pure_outputs:
+            members[place[id(node)]].append(node)
+    return _program(expr, members, set(position.values()))
+
+
+def _anchored(order: list[Node]) -> set[int]:
+    found: set[int] = set()
+    for node in order:
+        if OPS[node.op].kind in ANCHORS or any(id(a) in found for a in node.args):
+            found.add(id(node))
+    return found
+
+
+def _program(expr: Expr, members: list[list[Node]], anchored: set[int]) -> Program:
+    steps: list[Step] = []
+    step_of: dict[int, int] = {}
+    for place, nodes in enumerate(members):
+        if not nodes:
+            continue
+        kind = OPS[nodes[0].op].kind if place in anchored else "map"
+        for node in nodes:
+            step_of[id(node)] = len(steps)
+        steps.append(Step(kind, tuple(nodes)))
+    return Program(expr, tuple(steps), step_of)

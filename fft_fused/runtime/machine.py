@@ -1,0 +1,28 @@
+"""What the planner assumes of the machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..options import current, resolve_workers
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Rates in bytes per second, sizes in bytes.
+
+    The defaults are a core of a current x86 server: what counts is their ratio.
+    """
+
+    workers: int
+    cache: int = 1 << 20
+    shared_cache: int = 16 << 20
+    cache_rate: float = 40e9
+    shared_rate: float = 15e9
+    memory_rate: float = 6e9
+    call_seconds: float = 2e-6
+
+
+def here() -> Machine:
+    """The machine as the options in force see it."""
+    return Machine(workers=resolve_workers(current().workers))
