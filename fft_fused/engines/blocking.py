@@ -93,14 +93,17 @@ def is_view(node: Node, views: set[int]) -> bool:
     return False
 
 
-def analyse(problem: Problem) -> Blocking:
-    """Loops of a problem; none when everything hangs together."""
-    views = {id(n) for n in problem.inputs}
+def analyse(problem: Problem, tables: frozenset[int] = frozenset()) -> Blocking:
+    """Loops of a problem; none when everything hangs together.
+
+    ``tables`` are values that count as inputs: they exist before the run.
+    """
+    views = {id(n) for n in problem.inputs} | tables
     classes = _Classes()
     for node in problem.nodes:
         if is_view(node, views):
             views.add(id(node))
-        else:
+        elif id(node) not in views:
             _link(node, classes)
     _pin_reductions(problem, classes)
     derived = _derive(classes)
