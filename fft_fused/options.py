@@ -105,7 +105,9 @@ def resolve_workers(workers: int | None) -> int:
         return asked if asked != 1 else cpu_count()
     if workers < 0:
         if workers < -cpu_count():
-            raise ValueError(f"workers value out of range; got {workers}, must not be less than {-cpu_count()}")
+            raise ValueError(
+                f"workers value out of range; got {workers}, must not be less than {-cpu_count()}"
+            )
         return cpu_count() + 1 + workers
     if workers == 0:
         raise ValueError("workers must not be zero")

@@ -1,4 +1,4 @@
-"""Engines: each offers to run runs of steps, with a cost. Adding one is a file and an entry here."""
+"""Engines: each offers to run runs of steps, with a cost. A new one is a file and an entry here."""
 
 from __future__ import annotations
 
@@ -44,11 +44,15 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Something to run: ``run(inputs, scalars, outputs, workers)`` fills the output arrays."""
+    """Something to run: ``run(inputs, outputs, workers)`` returns the results in order.
+
+    Inputs are arrays, and numbers for scalar leaves. An entry of ``outputs`` is a C-contiguous
+    array to fill or None for a new one. Results share no memory with inputs.
+    """
 
     engine: str
     problem: Problem
-    run: Callable[..., None] = field(repr=False)
+    run: Callable[..., list[Any]] = field(repr=False)
     source: str = field(repr=False)
     workspace: int = 0
 

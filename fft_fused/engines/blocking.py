@@ -258,15 +258,13 @@ def _pin_reductions(problem: Problem, classes: _Classes) -> None:
     """A reduction that is used again here needs its axes whole, unlike one that ends the run."""
     outputs = {id(o) for o in problem.outputs}
     for node in problem.nodes:
-        if OPS[node.op].kind == "reduce" and (
-            problem.users[id(node)] or id(node) not in outputs
-        ):
+        if OPS[node.op].kind == "reduce" and (problem.users[id(node)] or id(node) not in outputs):
             for axis in node.attr[0]:
                 classes.pin((id(node.args[0]), axis))
 
 
 def _derive(classes: _Classes) -> dict[Axis, tuple[Axis, int, int]]:
-    """Classes read at shifted positions of one other class: root -> (loop root, least, greatest)."""
+    """Classes read at shifted positions of another: root -> (loop root, least, greatest)."""
     found: dict[Axis, tuple[Axis, int, int]] = {}
     for out, arg, start in classes.shifted:
         target, source = classes.find(out), classes.find(arg)

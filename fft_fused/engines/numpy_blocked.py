@@ -106,9 +106,9 @@ def _tables(problem: Problem) -> frozenset[int]:
     for node in problem.nodes:
         if node.op == "const" or node.nbytes > TABLE_BYTES or id(node) in _ids(problem.outputs):
             continue
-        if node.op == "iota" or (node.args and all(id(a) in found or a.op == "const" for a in node.args)):
-            if OPS[node.op].kind != "opaque":
-                found.add(id(node))
+        known = bool(node.args) and all(id(a) in found or a.op == "const" for a in node.args)
+        if node.op == "iota" or (known and OPS[node.op].kind != "opaque"):
+            found.add(id(node))
     return frozenset(found)
 
 
@@ -153,9 +153,7 @@ def _cost(problem: Problem, detail: _Detail, machine: Machine) -> Cost:
         rate = machine.shared_rate
     else:
         rate = machine.memory_rate
-    inner = sum(
-        n.nbytes for n in problem.nodes if id(n) not in blocking.views and n.op != "const"
-    )
+    inner = sum(n.nbytes for n in problem.nodes if id(n) not in blocking.views and n.op != "const")
     calls = len(problem.nodes) * blocks
     outside = problem.bytes_read + problem.bytes_written
     lanes = max(1, min(machine.workers, blocks))
@@ -226,12 +224,15 @@ class _Runner:
     def __call__(
         self,
         inputs: Sequence[Any],
-        scalars: Sequence[Any],
-        outputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray | None],
         workers: int,
-    ) -> None:
+    ) -> list[np.ndarray]:
         leaves = self._prologue(inputs)
-        groups = self._targets(outputs)
+        results = [
+            np.empty(node.shape, node.dtype) if out is None else out
+            for node, out in zip(self._problem.outputs, outputs, strict=True)
+        ]
+        groups = self._targets(results)
         tasks = self._plan.tasks
         inner = workers if len(tasks) == 1 else 1
 
@@ -244,7 +245,8 @@ class _Runner:
                 first = False
 
         run_tasks(len(tasks), run, 1 if self._small else workers)
-        self._combine(outputs, groups)
+        self._combine(groups)
+        return results
 
     def _targets(self, outputs: Sequence[np.ndarray]) -> list[list[np.ndarray]]:
         """Result arrays per partial sum, as the block code wants them."""
@@ -260,7 +262,7 @@ class _Runner:
                 groups[g].append(np.empty(out.shape, out.dtype) if fresh else out)
         return groups
 
-    def _combine(self, outputs: Sequence[np.ndarray], groups: list[list[np.ndarray]]) -> None:
+    def _combine(self, groups: list[list[np.ndarray]]) -> None:
         for k, node in enumerate(self._accumulated):
             if node is None:
                 continue

@@ -1,4 +1,4 @@
-"""Blocks and tasks: how the loops of a problem are cut, and in which fixed order sums are formed."""
+"""Blocks and tasks: how the loops of a problem are cut, and the fixed order of its sums."""
 
 from __future__ import annotations
 

@@ -18,25 +18,11 @@ from ..expr.key import Index, NewAxis
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS, ufunc_of
 from ..runtime.pocketfft import TRANSFORMS, scale_mode
-from .blocking import Blocking, Extent
-from .numpy_ops import node_function
+from .blocking import Blocking
+from .buffers import Buffer, Memory
+from .numpy_ops import as_pairs, node_function, pieces
 
 ALIASES = {"transpose", "reshape", "pairs", "unpair", "real", "imag", "broadcast_to"}
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """An array of a thread: axes in terms of loops, dtype, and the region whose memory it is."""
-
-    axes: tuple[Extent, ...]
-    dtype: np.dtype
-    region: int
-
-    def shape(self, lengths: tuple[int, ...]) -> tuple[int, ...]:
-        """For blocks of these lengths."""
-        return tuple(
-            e.size if e.loop is None else lengths[e.loop] + e.after - e.before for e in self.axes
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +40,6 @@ class Tape:
     reshaped: tuple[tuple[str, Any], ...]
 
 
-def as_pairs(a: Any, dtype: Any) -> Any:
-    """View with another item size; a copy only where the last axis is not contiguous."""
-    if a.ndim and a.shape[-1] > 1 and a.strides[-1] != a.itemsize or a.size == 0:
-        a = np.ascontiguousarray(a)
-    return a.view(dtype)
-
-
 def write_tape(problem: Problem, blocking: Blocking, once: frozenset[int]) -> Tape:
     """Generate the code of one block; ``once`` are the values made before the loop."""
     return _Writer(problem, blocking, once).tape()
@@ -74,14 +53,9 @@ class _Writer:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"copyto": np.copyto, "as_pairs": as_pairs, "np": np}
         self.text: dict[int, str] = {}
-        self.region: dict[int, int | None] = {}
         self.leaves: list[Node] = []
-        self.buffers: list[Buffer] = []
-        self.regions: dict[tuple[Any, ...], list[int]] = {}
-        self.region_count = 0
-        self.members: dict[int, list[Node]] = {}
-        self.until = self._live_until()
         self.targets, self.reshaped = self._output_targets()
+        self.memory = Memory(blocking.axes, self._live_until())
 
     def tape(self) -> Tape:
         for position, node in enumerate(self.nodes):
@@ -89,15 +63,17 @@ class _Writer:
         self._copy_outputs()
         bounds = "".join(f", lo{k}, hi{k}" for k in range(len(self.blocking.loops)))
         head = [f"def block(L, B, O, first, W{bounds}):"]
-        for letter, count in (("L", len(self.leaves)), ("B", len(self.buffers))):
+        for letter, count in (("L", len(self.leaves)), ("B", len(self.memory.buffers))):
             if count:
-                head.append("    " + "".join(f"{letter}{i}, " for i in range(count)) + f"= {letter}")
+                head.append(
+                    "    " + "".join(f"{letter}{i}, " for i in range(count)) + f"= {letter}"
+                )
         head.append("    " + "".join(f"O{i}, " for i in range(len(self.problem.outputs))) + "= O")
         source = "\n".join(head + ["    " + line for line in self.lines]) + "\n"
         namespace = dict(self.names)
         exec(compile(source, "<fft_fused block>", "exec"), namespace)  # noqa: S102
         return Tape(
-            source, namespace["block"], tuple(self.leaves), tuple(self.buffers), self.reshaped
+            source, namespace["block"], tuple(self.leaves), tuple(self.memory.buffers), self.reshaped
         )
 
     # ---- where results go
@@ -148,7 +124,6 @@ class _Writer:
                 how = ("", None)
             reshaped.append(how)
         self.place = {id(n): p for p, n in enumerate(self.nodes)}
-        self.until = self._live_until()
         return targets, tuple(reshaped)
 
     def _slices(self, node: Node) -> str:
@@ -167,49 +142,17 @@ class _Writer:
     def _result(self, node: Node) -> str:
         return f"O{self.targets[id(node)]}{self._slices(node)}"
 
-    def _buffer(self, node: Node, position: int) -> str:
-        axes, size = self.blocking.axes[id(node)], node.dtype.itemsize
-        pool = self.regions.setdefault((axes, size), [])
-        region = next((r for r in pool if self._is_free(r, position)), None)
-        if region is None:
-            region, self.region_count = self.region_count, self.region_count + 1
-            pool.append(region)
-        self._own(node, region)
-        return self._array(axes, node.dtype, region)
-
-    def _array(self, axes: tuple[Extent, ...], dtype: np.dtype, region: int) -> str:
-        wanted = Buffer(axes, dtype, region)
-        if wanted not in self.buffers:
-            self.buffers.append(wanted)
-        return f"B{self.buffers.index(wanted)}"
-
-    def _own(self, node: Node, region: int | None) -> None:
-        self.region[id(node)] = region
-        if region is not None:
-            self.members.setdefault(region, []).append(node)
-
-    def _is_free(self, region: int, position: int) -> bool:
-        return all(self.until[id(m)] < position for m in self.members.get(region, []))
-
-    def _dies(self, arg: Node, position: int) -> bool:
-        """Is this the last use of the memory the argument lies in?"""
-        region = self.region.get(id(arg))
-        return region is not None and all(
-            self.until[id(m)] <= position for m in self.members[region]
-        )
-
     def _destination(self, node: Node, position: int, inplace: tuple[Node, ...] = ()) -> str:
+        """The text of the array a value is computed into."""
         if id(node) in self.targets:
-            self._own(node, None)
+            self.memory.outside(node)
             return self._result(node)
-        axes = self.blocking.axes[id(node)]
         for arg in inplace:
-            same = self.blocking.axes[id(arg)] == axes and arg.shape == node.shape
-            if same and arg.dtype.itemsize == node.dtype.itemsize and self._dies(arg, position):
-                if self.text[id(arg)].startswith("v") and arg.dtype == node.dtype:
-                    self._own(node, self.region[id(arg)])
-                    return self.text[id(arg)]
-        return self._buffer(node, position)
+            owned = self.text[id(arg)].startswith("v")
+            if owned and self.memory.may_overwrite(arg, node, position):
+                self.memory.share(node, arg)
+                return self.text[id(arg)]
+        return f"B{self.memory.place(node, position)}"
 
     # ---- values
 
@@ -229,7 +172,7 @@ class _Writer:
             if slices:
                 text = f"x{len(self.leaves) - 1}"
                 self.lines.append(f"{text} = {name}{slices}")
-        self.region[id(node)] = None
+        self.memory.outside(node)
         self.text[id(node)] = text
         return text
 
@@ -272,7 +215,7 @@ class _Writer:
         self.lines.append(f"copyto(v{position}, {arg}, casting='unsafe')")
 
     def _emit_alias(self, node: Node, position: int, arg: str) -> None:
-        self._own(node, self.region[id(node.args[0])])
+        self.memory.share(node, node.args[0])
         match node.op:
             case "real" | "imag":
                 call = f"{arg}.{node.op}"
@@ -313,9 +256,7 @@ class _Writer:
                 source = f"{arg}{_at(axis, *piece)}"
             self.lines.append(f"v{position}{_at(axis, low, high)} = {source}")
 
-    def _emit_slice(
-        self, node: Node, position: int, arg: str, axis: int, mapping: AxisMap
-    ) -> None:
+    def _emit_slice(self, node: Node, position: int, arg: str, axis: int, mapping: AxisMap) -> None:
         own, source = (self.blocking.axes[id(n)][axis] for n in (node, node.args[0]))
         if own.loop is not None:
             start = mapping.pieces[0].start or 0
@@ -325,7 +266,7 @@ class _Writer:
             part = next((p for _, _, p in pieces(mapping)), (0, 0))
             assert part is not None
             call = f"{arg}{_at(axis, *part)}"
-        self._own(node, self.region[id(node.args[0])])
+        self.memory.share(node, node.args[0])
         if id(node) in self.targets:
             out = self._result(node)
             self.lines.append(f"copyto({out}, {call})")
@@ -413,14 +354,3 @@ def _at(axis: int, low: Any, high: Any, step: int = 1) -> str:
     stop = "" if isinstance(high, int) and high < 0 else high
     text = f"{low}:{stop}" + (f":{step}" if step != 1 else "")
     return "[" + ":, " * axis + text + "]"
-
-
-def pieces(mapping: AxisMap) -> list[tuple[int, int, tuple[int, int, int] | None]]:
-    """``(low, high, (start, stop, step) or None for fill)`` per piece, in output order."""
-    found: list[tuple[int, int, tuple[int, int, int] | None]] = []
-    low = 0
-    for p in mapping.pieces:
-        part = None if p.start is None else (p.start, p.start + p.count * p.step, p.step)
-        found.append((low, low + p.count, part))
-        low += p.count
-    return found

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from .key import Entry, Index, NewAxis, Span, normalize_key
+from .memory import frames as frames
+from .memory import memory_strides as memory_strides
 from .node import ArraySpec, Constant, Node, Source
 from .ops import OPS
 from .spectrum import Transform, transform_shape
@@ -24,7 +26,12 @@ _WEAK_SAMPLES = {"i": 1, "f": 1.0, "c": 1j, "b": True}
 
 def operand(name: str, spec: ArraySpec, array: Any = None) -> Node:
     """A leaf for an array; ``array`` is None while tracing a function's arguments."""
-    return Node("operand", (), Source(name, spec, array), spec.shape, spec.dtype)
+    return leaf(Source(name, spec, array))
+
+
+def leaf(source: Source) -> Node:
+    """A leaf for a source."""
+    return Node("operand", (), source, source.spec.shape, source.spec.dtype)
 
 
 def scalar(slot: int, kind: str) -> Node:
@@ -257,41 +264,6 @@ def view(x: Node, dtype: Any) -> Node:
         f"view: {x.dtype} as {target} is not recorded; only float pairs <-> complex of the same "
         "precision. Use .astype(...) first, or view the array before fft_fused.lazy"
     )
-
-
-def frames(x: Node, shape: Sequence[int], strides: Sequence[int]) -> Node:
-    """``as_strided``: checked to stay inside the memory of ``x``. Strides in bytes."""
-    shape = tuple(operator.index(n) for n in shape)
-    strides = tuple(operator.index(s) for s in strides)
-    if len(shape) != len(strides) or min(shape, default=0) < 0:
-        raise ValueError(f"as_strided: shape {shape} and strides {strides} do not go together")
-    own = memory_strides(x)
-    if math.prod(shape):
-        low = sum(min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
-        high = sum(max(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
-        own_low = sum(min(0, (n - 1) * s) for n, s in zip(x.shape, own, strict=True))
-        own_high = sum(max(0, (n - 1) * s) for n, s in zip(x.shape, own, strict=True))
-        if not x.size or low < own_low or high > own_high:
-            raise ValueError(
-                f"as_strided: shape {shape} with strides {strides} reaches outside the "
-                f"{x.nbytes} bytes of an array of shape {x.shape}"
-            )
-        if any(s % x.dtype.itemsize for s, n in zip(strides, shape, strict=True) if n > 1):
-            raise ValueError(
-                f"as_strided: strides {strides} are no multiples of {x.dtype.itemsize}"
-            )
-    return Node("frames", (x,), (shape, strides), shape, x.dtype)
-
-
-def memory_strides(x: Node) -> tuple[int, ...]:
-    """Byte strides: the array's own for a leaf, C order for a computed value."""
-    if x.op == "operand":
-        return (x.attr.spec if isinstance(x.attr, Source) else x.attr).strides
-    strides, step = [], x.dtype.itemsize
-    for extent in reversed(x.shape):
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides))
 
 
 def reduce(op: str, x: Node, axes: Any, keepdims: bool = False, dtype: Any = None) -> Node:

@@ -1,4 +1,4 @@
-"""Programs: a graph in normal form cut into steps, and the questions engines are asked about runs."""
+"""Programs: a graph in normal form cut into steps, and runs of steps as problems."""
 
 from __future__ import annotations
 

@@ -225,6 +225,11 @@ COMMUTATIVE_REDUCTIONS = {
 }
 
 
+VIEWS = frozenset(
+    ("getitem", "transpose", "broadcast_to", "frames", "pairs", "unpair", "reshape", "real", "imag")
+)
+
+
 def is_elementwise(name: str) -> bool:
     """Does the operator work element by element, with broadcasting?"""
     return OPS[name].kind == "elementwise"

@@ -1,4 +1,4 @@
-"""Moving index maps through the graph: crops and shifts towards the loads, zero pads away from them.
+"""Moving index maps: crops and shifts towards the loads, zero pads away from them.
 
 A crop that moves down is work never done; a zero pad that moves up past a transform over another
 axis is a transform of zeros never done; a shift that meets its inverse is gone.
@@ -65,7 +65,7 @@ def below_transform(node: Node, uses: Uses) -> Node | None:
     """A crop or shift over one axis moves below a transform over another."""
     if node.op != "remap" or node.args[0].op != "dft":
         return None
-    (axis, mapping, fill), inner = node.attr, node.args[0]
+    (axis, mapping, _), inner = node.attr, node.args[0]
     if mapping.fills or inner.attr.axis == axis or uses(inner) > 1:
         return None
     return replace(inner, args=(remap(inner.args[0], axis, mapping),), shape=node.shape)

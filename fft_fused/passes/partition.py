@@ -28,7 +28,8 @@ def partition(expr: Expr) -> Program:
         before = mine - 1 if id(node) in position else mine
         for arg in node.args:
             place[id(arg)] = min(place.get(id(arg), last), before)
-    pure_outputs = {id(o) for o in expr.outputs if id(o) not in depends}
+    leaves = ("operand", "scalar", "const")
+    pure_outputs = {id(o) for o in expr.outputs if id(o) not in depends and o.op not in leaves}
     members: list[list[Node]] = [[] for _ in range(last + 1)]
     for node in order:
         if id(node) in position:

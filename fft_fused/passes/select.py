@@ -42,7 +42,7 @@ def select(
             if so_far is None:
                 continue
             for offer in _offers(program, first, stop, engines, machine, asked):
-                total = so_far[0] + offer.cost.seconds
+                total = so_far[0] + _price(offer, machine)
                 known = best[stop]
                 if known is None or total < known[0]:
                     best[stop] = (total, (*so_far[1], offer))
@@ -52,7 +52,13 @@ def select(
     others = tuple(a for a in asked if id(a) not in taken)
     if strict:
         _check_fused(found[1], others)
-    return Selection(found[1], others, found[0])
+    return Selection(found[1], others, sum(o.cost.seconds for o in found[1]))
+
+
+def _price(offer: Offer, machine: Machine) -> float:
+    if machine.preferred in (None, offer.engine):
+        return offer.cost.seconds
+    return offer.cost.seconds + 1e6 * len(offer.problem.nodes)
 
 
 def _offers(

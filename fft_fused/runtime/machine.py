@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..options import current, resolve_workers
 
@@ -21,6 +21,11 @@ class Machine:
     shared_rate: float = 15e9
     memory_rate: float = 6e9
     call_seconds: float = 2e-6
+    preferred: str | None = None
+
+    def preferring(self, engine: str) -> Machine:
+        """This machine with an engine taken wherever it offers, whatever its cost."""
+        return replace(self, preferred=engine)
 
 
 def here() -> Machine:

@@ -8,6 +8,7 @@ functions, and where the module is not found the public functions serve.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -82,3 +83,26 @@ def scale_mode(scale: float, n: int) -> int:
     """pocketfft's code for a scale that is 1, 1/sqrt(n) or 1/n."""
     candidates = (1.0, 1 / float(np.sqrt(n)), 1 / n)
     return min(range(3), key=lambda k: abs(candidates[k] - scale)) if n > 1 else 0
+
+
+@functools.cache
+def implementation(name: str) -> Callable[..., Any]:
+    """SciPy's function of that name below its backend dispatch."""
+    for module in ("_basic_backend", "_realtransforms_backend", "_fftlog_backend"):
+        try:
+            found = getattr(importlib.import_module(f"scipy.fft.{module}"), name, None)
+        except ImportError:
+            found = None
+        if found is not None:
+            return found
+    return _skipping(name)
+
+
+def _skipping(name: str) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        import fft_fused
+
+        with scipy.fft.skip_backend(fft_fused):
+            return getattr(scipy.fft, name)(*args, **kwargs)
+
+    return call

@@ -1,0 +1,119 @@
+"""Execute: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .plan import Plan
+
+
+def execute(
+    plan: Plan,
+    arrays: Sequence[np.ndarray],
+    scalars: Sequence[Any] = (),
+    out: Sequence[np.ndarray | None] | None = None,
+) -> list[np.ndarray]:
+    """Run a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        For the shapes, dtypes and strides of ``arrays``.
+    arrays : sequence of ndarray
+        Native byte order, aligned; never written to.
+    scalars : sequence of float or complex
+        One for each scalar slot.
+    out : sequence of ndarray or None, optional
+        Where the results go, see ``check_out``; None for a new C-contiguous array.
+
+    Returns
+    -------
+    list of ndarray
+        New arrays, or those of ``out``.
+    """
+    values: list[Any] = [*arrays, *scalars]
+    leaves = len(values)
+    values += [None] * (plan.count - leaves)
+    for number, constant in plan.constants:
+        values[number] = constant.value
+    targets = {} if out is None else _targets(plan, arrays, out)
+    for step in plan.steps:
+        results = step.launch.run(
+            [values[i] for i in step.inputs],
+            [targets.get(i) for i in step.outputs],
+            plan.workers,
+        )
+        for number, result in zip(step.outputs, results, strict=True):
+            values[number] = result
+        for number in step.dead:
+            values[number] = None
+    return _finish(plan, values, leaves, out)
+
+
+def _finish(
+    plan: Plan, values: list[Any], leaves: int, out: Sequence[np.ndarray | None] | None
+) -> list[np.ndarray]:
+    """Results; those that are operands or constants, or appear twice, are copied."""
+    results: list[np.ndarray] = []
+    given = set(range(leaves)) | {n for n, _ in plan.constants}
+    for k, number in enumerate(plan.results):
+        wanted = None if out is None else out[k]
+        node = plan.outputs[k]
+        result = values[number]
+        if wanted is not None:
+            if result is not wanted:
+                np.copyto(wanted, result, casting="unsafe")
+            result = wanted
+        elif number in given or number in plan.results[:k]:
+            result = np.array(np.broadcast_to(result, node.shape), node.dtype, order="C")
+        results.append(result)
+    return results
+
+
+def _targets(
+    plan: Plan, arrays: Sequence[np.ndarray], out: Sequence[np.ndarray | None]
+) -> dict[int, np.ndarray]:
+    """Results that launches may write straight into the caller's arrays."""
+    found: dict[int, np.ndarray] = {}
+    for number, node, array in zip(plan.results, plan.outputs, out, strict=True):
+        if array is None or number in found:
+            continue
+        direct = array.dtype == node.dtype and array.flags.c_contiguous and array.flags.aligned
+        if direct and not any(np.may_share_memory(array, a) for a in arrays):
+            found[number] = array
+    return found
+
+
+def check_out(
+    out: Any, specs: Sequence[tuple[tuple[int, ...], np.dtype]]
+) -> list[np.ndarray | None]:
+    """``out`` as a list with an entry per result.
+
+    Raises
+    ------
+    TypeError
+        Not an ndarray, or a dtype the result cannot be cast to by the rule "same_kind".
+    ValueError
+        Another shape, another number of arrays, read-only or overlapping arrays.
+    """
+    given = list(out) if isinstance(out, tuple | list) else [out]
+    if len(given) != len(specs):
+        raise ValueError(f"out: {len(given)} arrays given for {len(specs)} results")
+    for array, (shape, dtype) in zip(given, specs, strict=True):
+        if array is None:
+            continue
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"out: need a NumPy array, got {type(array).__name__}")
+        if array.shape != shape:
+            raise ValueError(f"out: shape {array.shape} given, the result has {shape}")
+        if not np.can_cast(dtype, array.dtype, "same_kind"):
+            raise TypeError(f"out: dtype {array.dtype} given, the result is {dtype}")
+        if not array.flags.writeable:
+            raise ValueError("out: the array given is read-only")
+    filled = [a for a in given if a is not None]
+    if any(np.may_share_memory(a, b) for i, a in enumerate(filled) for b in filled[:i]):
+        raise ValueError("out: two of the arrays given overlap; results need memory of their own")
+    return given

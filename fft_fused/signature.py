@@ -1,0 +1,148 @@
+"""The arguments of a fused call: arrays, run-time numbers, and the key of everything static."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .expr.node import ArraySpec
+from .lazy import LazyArray
+from .runtime.arrays import as_operand, is_foreign_array
+
+Path = tuple[Any, ...]
+
+_STATIC = (int, bool, str, bytes, type(None), type, np.dtype, np.ufunc, slice, range, type(...))
+
+
+class Leaves:
+    """What a call gives: ``arrays`` (or specs), ``scalars`` and their paths, and the key.
+
+    ``hashable`` is false where an argument is of a kind whose contents cannot be told apart by a
+    key: such a call is recorded anew.
+    """
+
+    __slots__ = (
+        "array_paths",
+        "arrays",
+        "hashable",
+        "key",
+        "lazy",
+        "parts",
+        "scalar_paths",
+        "scalars",
+        "static",
+    )
+
+    def __init__(self, static: set[Path]) -> None:
+        self.arrays: list[Any] = []
+        self.array_paths: list[Path] = []
+        self.scalars: list[Any] = []
+        self.scalar_paths: list[Path] = []
+        self.parts: list[Any] = []
+        self.static = static
+        self.lazy = False
+        self.hashable = True
+        self.key: tuple[Any, ...] = ()
+
+    def read(self, value: Any, path: Path) -> None:
+        """Sort one argument (or a part of one) in."""
+        kind = type(value)
+        if kind is np.ndarray and value.dtype.isnative and value.flags.aligned:
+            self._array(value, path)
+        elif kind is float or kind is complex:
+            self._number(value, kind, path)
+        elif isinstance(value, _STATIC):
+            self.parts.append((kind, value))
+        elif isinstance(value, tuple | list):
+            self.parts.append((kind, len(value)))
+            for i, item in enumerate(value):
+                self.read(item, (*path, i))
+        elif kind is dict:
+            self.parts.append((kind, tuple(value)))
+            for name, item in value.items():
+                self.read(item, (*path, name))
+        else:
+            self._other(value, path)
+
+    def _array(self, value: Any, path: Path) -> None:
+        if value.dtype.kind not in "biufc":
+            as_operand(value, f"argument {path_text(path)}")
+        self.arrays.append(value)
+        self.array_paths.append(path)
+        self.parts.append((value.dtype.char, value.shape, value.strides))
+
+    def _number(self, value: Any, kind: type, path: Path) -> None:
+        if path in self.static:
+            self.parts.append((kind, repr(value)))
+            return
+        self.scalars.append(value)
+        self.scalar_paths.append(path)
+        self.parts.append(kind)
+
+    def _other(self, value: Any, path: Path) -> None:
+        if isinstance(value, LazyArray):
+            self.lazy = True
+        elif isinstance(value, np.ndarray | np.generic) or is_foreign_array(value):
+            if isinstance(value, ArraySpec):
+                self.arrays.append(value)
+                self.array_paths.append(path)
+                self.parts.append((value.dtype.char, value.shape, value.strides))
+            else:
+                self._array(as_operand(value, f"argument {path_text(path)}"), path)
+        else:
+            self.hashable = False
+
+
+def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], static: set[Path]) -> Leaves:
+    """Arguments of a call, in order, keywords by name."""
+    leaves = Leaves(static)
+    for i, value in enumerate(args):
+        leaves.read(value, (i,))
+    if kwargs:
+        for name in sorted(kwargs):
+            leaves.parts.append(name)
+            leaves.read(kwargs[name], (name,))
+    leaves.key = tuple(leaves.parts)
+    return leaves
+
+
+def replaced(value: Any, path: Path, known: dict[Path, Any]) -> Any:
+    """The argument with its arrays and numbers exchanged for those of ``known``."""
+    if path in known:
+        return known[path]
+    if isinstance(value, tuple | list):
+        items = [replaced(v, (*path, i), known) for i, v in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if type(value) is dict:
+        return {k: replaced(v, (*path, k), known) for k, v in value.items()}
+    return value
+
+
+def path_text(path: Path) -> str:
+    """``1``, ``window`` or ``taps[0]``."""
+    return str(path[0]) + "".join(f"[{p!r}]" for p in path[1:])
+
+
+class Signature:
+    """Names of a function's parameters, to call operands what the user calls them."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        try:
+            parameters = inspect.signature(function).parameters.values()
+        except (TypeError, ValueError):
+            parameters = {}.values()
+        self._names = [
+            p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+
+    def name(self, path: Path) -> str:
+        """A printable name for an argument."""
+        first = path[0]
+        if isinstance(first, int) and first < len(self._names):
+            first = self._names[first]
+        elif isinstance(first, int):
+            first = f"arg{first}"
+        return "_".join(str(p) for p in (first, *path[1:]))
