@@ -48,7 +48,7 @@ def write_tape(problem: Problem, blocking: Blocking, once: frozenset[int]) -> Ta
 class _Writer:
     def __init__(self, problem: Problem, blocking: Blocking, once: frozenset[int]) -> None:
         self.problem, self.blocking, self.once = problem, blocking, once
-        self.nodes = [n for n in problem.nodes if id(n) not in once]
+        self.nodes = [n for n in problem.nodes if id(n) not in once and n.op != "const"]
         self.place = {id(n): p for p, n in enumerate(self.nodes)}
         self.lines: list[str] = []
         self.names: dict[str, Any] = {"copyto": np.copyto, "as_pairs": as_pairs, "np": np}

@@ -1,0 +1,64 @@
+"""From Python values to nodes, and operators on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .expr import build
+from .expr.node import Node
+
+
+def is_lazy(value: Any) -> bool:
+    """Is it a LazyArray?"""
+    from .lazy import LazyArray
+
+    return isinstance(value, LazyArray)
+
+
+def wrap(node: Node) -> Any:
+    """A LazyArray for a node."""
+    from .lazy import LazyArray
+
+    return LazyArray(node)
+
+
+def as_node(value: Any) -> Node:
+    """The node of a lazy array, a number, an array or a nested sequence of numbers.
+
+    Raises
+    ------
+    TypeError
+        For anything that is no array of numbers.
+    """
+    kind = type(value)
+    if kind in (int, float, complex, bool):
+        return build.const(value)
+    if isinstance(value, np.generic) and value.dtype.kind in "biufc":
+        return build.const(value)
+    if isinstance(value, list | tuple) and any(is_lazy(v) for v in value):
+        from . import xp
+
+        return xp.stack(value).node  # type: ignore[no-any-return]
+    from .lazy import lazy
+
+    return lazy(value).node
+
+
+def operate(op: str, *args: Any) -> Any:
+    """An elementwise operator on values of which one is lazy; NotImplemented for strangers."""
+    try:
+        nodes = [as_node(a) for a in args]
+    except TypeError:
+        if all(isinstance(a, np.ndarray) or is_lazy(a) or np.isscalar(a) for a in args):
+            raise
+        return NotImplemented
+    return wrap(combine(op, *nodes))
+
+
+def combine(op: str, *nodes: Node) -> Node:
+    """The elementwise node; a Python number when all arguments are."""
+    if all(n.weak for n in nodes):
+        return build.weak_elementwise(op, *nodes)
+    return build.elementwise(op, *nodes)

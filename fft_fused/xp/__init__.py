@@ -1,0 +1,80 @@
+"""A NumPy-like namespace on lazy arrays: the array API standard and what NumPy users expect.
+
+>>> import fft_fused
+>>> from fft_fused import xp
+>>> phase = xp.exp(2j * xp.pi * xp.arange(4) / 4)
+>>> phase
+LazyArray(c16[4], 5 nodes)
+>>> phase.compute().round(1)
+array([ 1.+0.j,  0.+1.j, -1.+0.j, -0.-1.j])
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+from numpy import (
+    bool_,
+    can_cast,
+    complex64,
+    complex128,
+    e,
+    finfo,
+    float16,
+    float32,
+    float64,
+    iinfo,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    isdtype,
+    nan,
+    newaxis,
+    pi,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+from . import lib
+from .create import *  # noqa: F403
+from .create import __all__ as _create
+from .elementwise import *  # noqa: F403
+from .elementwise import __all__ as _elementwise
+from .reduce import *  # noqa: F403
+from .reduce import __all__ as _reduce
+from .shape import *  # noqa: F403
+from .shape import __all__ as _shape
+
+bool = _np.bool_
+
+_CONSTANTS = ["e", "inf", "nan", "newaxis", "pi"]
+_DTYPES = [
+    *("bool", "bool_", "complex64", "complex128", "float16", "float32", "float64"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+]
+
+__all__ = [  # noqa: PLE0604
+    *_CONSTANTS,
+    *_DTYPES,
+    *("can_cast", "finfo", "iinfo", "isdtype", "lib"),
+    *_create,
+    *_elementwise,
+    *_reduce,
+    *_shape,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "fft":
+        from .. import transforms
+
+        return transforms
+    raise AttributeError(
+        f"fft_fused.xp has no {name!r}; compute it with NumPy outside and pass it in, or see "
+        "docs/vocabulary.md for what is recorded"
+    )

@@ -1,0 +1,173 @@
+"""Arrays from nothing: ranges, constants, grids. Their values are functions of the index."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..expr import build
+from ..record import as_node, is_lazy, operate, wrap
+
+
+def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
+    """A lazy array of an array, a number or a nested sequence.
+
+    Parameters
+    ----------
+    x : array_like or LazyArray
+    dtype : dtype, optional
+        Converted to it.
+    """
+    if not is_lazy(x) and not isinstance(x, np.ndarray):
+        lazies = isinstance(x, list | tuple) and any(is_lazy(v) for v in x)
+        x = wrap(as_node(x)) if lazies else np.asarray(x, dtype)
+    node = as_node(x)
+    return wrap(node if dtype is None else build.astype(node, dtype))
+
+
+def array(x: Any, dtype: Any = None) -> Any:
+    """Like ``asarray``; a view of nothing."""
+    return asarray(x, dtype).copy()
+
+
+def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
+    """Like ``asarray``: results are always in C order."""
+    return asarray(x, dtype)
+
+
+def copy(x: Any) -> Any:
+    """The same values, a view of nothing."""
+    return asarray(x).copy()
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, **device: Any) -> Any:
+    """``numpy.arange``: the index as an array.
+
+    Raises
+    ------
+    ValueError
+        When the step is zero or the limits are not finite.
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    start, stop, step = (v.item() if isinstance(v, np.generic) else v for v in (start, stop, step))
+    start, stop, step = (_plain(v) for v in (start, stop, step))
+    if step == 0 or not all(map(math.isfinite, (start, stop, step))):
+        raise ValueError(f"arange: start {start}, stop {stop}, step {step} make no range")
+    count = max(0, math.ceil((stop - start) / step))
+    found = np.asarray(start + step).dtype if dtype is None else np.dtype(dtype)
+    if found.kind == "b":
+        raise TypeError("arange: dtype bool makes no range")
+    return wrap(build.iota(start, step, count, found))
+
+
+def _plain(value: Any) -> Any:
+    """A Python int or float; asks a recorded number for its value."""
+    if is_lazy(value):
+        return float(value) if value.dtype.kind == "f" else int(value)
+    return value if isinstance(value, float) else operator.index(value)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    **device: Any,
+) -> Any:
+    """``num`` evenly spaced values, with the rounding of ``numpy.linspace``."""
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    intervals = num - 1 if endpoint else num
+    begin, end = float(start), float(stop)
+    values = wrap(build.iota(0, 1, num, np.dtype("f8")))
+    step = (end - begin) / intervals if intervals > 0 else math.nan
+    if intervals <= 0:
+        values = values * (end - begin)
+    elif step == 0:
+        values = values / intervals * (end - begin)
+    else:
+        values = values * step
+    values = values + begin
+    if endpoint and num > 1:
+        values[-1] = end
+    target = np.dtype("f8") if dtype is None else np.dtype(dtype)
+    if target.kind in "iu":
+        values = wrap(build.elementwise("floor", values.node))
+    return values.astype(target)
+
+
+def full(shape: Any, fill: Any, dtype: Any = None, **device: Any) -> Any:
+    """One value everywhere."""
+    dims = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
+    dims = tuple(operator.index(n) for n in dims)
+    if min(dims, default=0) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    node = as_node(fill)
+    target = np.dtype(dtype) if dtype is not None else node.dtype
+    return wrap(build.broadcast_to(build.astype(node, target), dims))
+
+
+def zeros(shape: Any, dtype: Any = np.float64, **device: Any) -> Any:
+    """Zeros everywhere."""
+    return full(shape, 0, dtype or np.float64)
+
+
+def ones(shape: Any, dtype: Any = np.float64, **device: Any) -> Any:
+    """Ones everywhere."""
+    return full(shape, 1, dtype or np.float64)
+
+
+empty = zeros
+
+
+def full_like(x: Any, fill: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+    """One value, in the shape and dtype of ``x``."""
+    return full(x.shape if shape is None else shape, fill, dtype or x.dtype)
+
+
+def zeros_like(x: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+    """Zeros in the shape and dtype of ``x``."""
+    return full_like(x, 0, dtype, shape)
+
+
+def ones_like(x: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+    """Ones in the shape and dtype of ``x``."""
+    return full_like(x, 1, dtype, shape)
+
+
+empty_like = zeros_like
+
+
+def eye(n: int, m: int | None = None, *, k: int = 0, dtype: Any = np.float64, **device: Any) -> Any:
+    """Ones on a diagonal."""
+    rows, columns = arange(n), arange(n if m is None else m)
+    return operate("equal", rows[:, None] + k, columns).astype(dtype or np.float64)
+
+
+def meshgrid(*axes: Any, indexing: str = "xy") -> list[Any]:
+    """Coordinate grids, broadcast and not stored."""
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    lines = [asarray(a).reshape(-1) for a in axes]
+    count = len(lines)
+    place = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
+    shape = [0] * count
+    for line, axis in zip(lines, place, strict=True):
+        shape[axis] = line.size
+    grids = []
+    for line, axis in zip(lines, place, strict=True):
+        dims = [line.size if i == axis else 1 for i in range(count)]
+        grids.append(wrap(build.broadcast_to(line.reshape(dims).node, tuple(shape))))
+    return grids
+
+
+__all__ = [
+    *("arange", "array", "asarray", "ascontiguousarray", "copy", "empty", "empty_like", "eye"),
+    *("full", "full_like", "linspace", "meshgrid", "ones", "ones_like", "zeros", "zeros_like"),
+]

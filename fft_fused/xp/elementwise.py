@@ -1,0 +1,129 @@
+"""Elementwise functions, made from the operator table under NumPy's and the array API's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..expr import build
+from ..expr.ops import OPS
+from ..record import as_node, combine, wrap
+
+_ALIASES = {
+    "abs": "absolute",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "asin": "arcsin",
+    "asinh": "arcsinh",
+    "atan": "arctan",
+    "atan2": "arctan2",
+    "atanh": "arctanh",
+    "bitwise_invert": "invert",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_not": "invert",
+    "bitwise_right_shift": "right_shift",
+    "conj": "conjugate",
+    "mod": "remainder",
+    "pow": "power",
+    "true_divide": "divide",
+}
+_OWN = {"where", "clip", "astype", "real", "imag"}
+
+
+def _function(name: str, op: str) -> Callable[..., Any]:
+    arity = OPS[op].arity
+
+    def call(*args: Any) -> Any:
+        if len(args) != arity:
+            raise TypeError(f"{name}() takes {arity} positional arguments, got {len(args)}")
+        return wrap(combine(op, *map(as_node, args)))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Elementwise on lazy arrays: {OPS[op].doc}."
+    return call
+
+
+_NAMES = {
+    n: n for n, op in OPS.items() if op.kind == "elementwise" and not op.internal and n not in _OWN
+}
+globals().update({name: _function(name, op) for name, op in (_NAMES | _ALIASES).items()})
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """``a`` where the condition holds, else ``b``."""
+    return wrap(build.elementwise("where", *map(as_node, (condition, a, b))))
+
+
+def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
+    """Limited to [min, max]; None is no limit (``a_min`` and ``a_max`` are NumPy's old names)."""
+    low, high = names.pop("a_min", min), names.pop("a_max", max)
+    if names:
+        raise TypeError(f"clip() got an unexpected argument {next(iter(names))!r}")
+    node = as_node(x)
+    if low is None and high is None:
+        return wrap(build.elementwise("positive", node) if node.dtype.kind != "b" else node)
+    if low is None:
+        return wrap(build.elementwise("minimum", node, as_node(high)))
+    if high is None:
+        return wrap(build.elementwise("maximum", node, as_node(low)))
+    return wrap(build.elementwise("clip", node, as_node(low), as_node(high)))
+
+
+def real(x: Any) -> Any:
+    """The real part."""
+    return wrap(build.elementwise("real", as_node(x)))
+
+
+def imag(x: Any) -> Any:
+    """The imaginary part."""
+    return wrap(build.elementwise("imag", as_node(x)))
+
+
+def round(x: Any, decimals: int = 0) -> Any:
+    """To the nearest integer, ties to even.
+
+    Raises
+    ------
+    TypeError
+        For ``decimals`` other than 0.
+    """
+    node = as_node(x)
+    if decimals != 0:
+        raise TypeError(
+            f"round: decimals={decimals} is not recorded; scale, use rint, and scale back"
+        )
+    if node.dtype.kind in "iub":
+        return wrap(node)
+    return wrap(build.elementwise("rint", node))
+
+
+around = round
+
+
+def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
+    """Converted to another dtype."""
+    return wrap(build.astype(as_node(x), dtype))
+
+
+def result_type(*values: Any) -> np.dtype:
+    """NumPy's promoted dtype of arrays, numbers and dtypes."""
+    return np.result_type(*(getattr(v, "dtype", v) if not np.isscalar(v) else v for v in values))
+
+
+def nan_to_num(x: Any, nan: float = 0.0) -> Any:
+    """NaN replaced by a number, infinities by the largest finite ones."""
+    node = as_node(x)
+    if node.dtype.kind not in "f":
+        raise TypeError(f"nan_to_num: x is {node.dtype}; take the real and imaginary parts")
+    limits = np.finfo(node.dtype)
+    limited = clip(wrap(node), limits.min, limits.max)
+    return where(wrap(build.elementwise("isnan", node)), node.dtype.type(nan), limited)
+
+
+__all__ = [  # noqa: PLE0604
+    *_NAMES,
+    *_ALIASES,
+    *("around", "astype", "clip", "imag", "nan_to_num", "real", "result_type", "round", "where"),
+]
