@@ -10,6 +10,7 @@ from .engines import Offer, Refusal
 from .expr.chain import ANCHORS, Problem
 from .expr.node import Expr, Node, walk
 from .expr.ops import OPS, VIEWS
+from .runtime.cost import touched_bytes
 from .runtime.plan import Plan, PlanStep
 
 STAGES = ("expr", "normal", "chain", "selection", "source")
@@ -73,16 +74,9 @@ def unfused_bytes(expr: Expr) -> dict[str, int]:
     for node in walk(expr.outputs):
         if OPS[node.op].kind == "leaf" or node.op in VIEWS:
             continue
-        moved += node.nbytes + sum(memory_bytes(a) for a in node.args)
+        moved += node.nbytes + sum(touched_bytes(a) for a in node.args)
         made += 0 if id(node) in outputs else node.nbytes
     return {"moved": moved, "temporaries": made}
-
-
-def memory_bytes(node: Node) -> int:
-    """Bytes that reading a value touches: views that repeat elements touch them once."""
-    if node.op in ("broadcast_to", "frames"):
-        return min(node.nbytes, memory_bytes(node.args[0]))
-    return node.nbytes
 
 
 def fused_bytes(plan: Plan) -> int:

@@ -359,7 +359,7 @@ def _depends(
 
 
 def _shared_by_outputs(problem: Problem, depends: dict[int, frozenset[Axis]]) -> set[Axis]:
-    sets = [depends[id(o)] for o in problem.outputs if depends[id(o)]]
+    sets = [depends[id(o)] for o in problem.outputs]
     return set.intersection(*map(set, sets)) if sets else set()
 
 

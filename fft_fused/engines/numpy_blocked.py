@@ -17,10 +17,11 @@ import scipy
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS
+from ..runtime.cost import LANES, node_seconds
 from ..runtime.machine import Machine
 from ..runtime.threads import run_tasks, scratch
 from . import Cost, Launch, Offer, Refusal
-from .blocking import Blocking, analyse
+from .blocking import Blocking, Extent, analyse
 from .numpy_ops import node_function
 from .schedule import Schedule, block_lengths, schedule
 from .tape import Tape, write_tape
@@ -28,6 +29,7 @@ from .tape import Tape, write_tape
 TARGET_BYTES = 1 << 18
 TABLE_BYTES = 1 << 20
 COLUMN_BYTES = 2 << 20
+LANE_BYTES = 4 << 20
 SMALL_WORK_BYTES = 1 << 17
 _OPAQUE = {"matmul", "take", "cumsum"}
 _IDENTITIES = {"sum": 0, "prod": 1, "any": False, "all": True}
@@ -58,11 +60,11 @@ class NumpyBlocked:
             return refusal
         tables = _tables(problem)
         blocking = analyse(problem, tables)
-        unit = _unit_bytes(problem, blocking)
-        columns = _column_length(problem, blocking, unit)
-        lengths = block_lengths(blocking.loops, unit, TARGET_BYTES, columns)
-        block = unit * math.prod(lengths)
-        detail = _Detail(blocking, tables, lengths, block)
+        sizes = _Sizes(problem, blocking)
+        lengths = block_lengths(
+            blocking.loops, sizes.largest, TARGET_BYTES, sizes.least_columns(), sizes.lanes()
+        )
+        detail = _Detail(blocking, tables, lengths, sizes.largest(lengths))
         cost = _cost(problem, detail, machine)
         return Offer(self.name, problem, cost, True, detail)
 
@@ -116,52 +118,77 @@ def _ids(nodes: Sequence[Node]) -> set[int]:
     return {id(n) for n in nodes}
 
 
-def _unit_bytes(problem: Problem, blocking: Blocking) -> int:
-    """Bytes of the largest value of a block of one index per loop."""
-    largest = 1
-    for node in problem.nodes:
-        if id(node) in blocking.views or not blocking.depends[id(node)]:
-            continue
-        extents = blocking.axes[id(node)]
-        size = math.prod(e.size if e.loop is None else 1 + e.after - e.before for e in extents)
-        largest = max(largest, size * node.dtype.itemsize)
-    return largest
+class _Sizes:
+    """Bytes of the values of a block."""
+
+    def __init__(self, problem: Problem, blocking: Blocking) -> None:
+        self._problem, self._blocking = problem, blocking
+        self._values = [
+            (blocking.axes[id(n)], n.dtype.itemsize)
+            for n in problem.nodes
+            if id(n) not in blocking.views and (blocking.depends[id(n)] or not blocking.loops)
+        ]
+
+    def largest(self, lengths: tuple[int, ...]) -> int:
+        """Of the largest value."""
+        return max((block_size(a, lengths) * i for a, i in self._values), default=1)
+
+    def least_columns(self) -> int:
+        """Least block length of the innermost loop where it runs along adjacent memory."""
+        loops = self._blocking.loops
+        if not loops:
+            return 1
+        axes = self._blocking.axes
+        adjacent = any(
+            axes[id(n)] and axes[id(n)][-1].loop == len(loops) - 1
+            for n in (*self._problem.inputs, *self._problem.outputs)
+        )
+        unit = self.largest((1,) * len(loops))
+        return min(64, max(8, COLUMN_BYTES // unit)) if adjacent else 1
+
+    def lanes(self) -> int:
+        """Rows wanted in a block, so that transforms along the last axis run side by side."""
+        ones = (1,) * len(self._blocking.loops)
+        wanted = 1
+        for node in self._problem.nodes:
+            if node.op != "dft" or node.attr.axis != node.ndim - 1:
+                continue
+            rows = max(1, block_size(self._blocking.axes[id(node)], ones) // node.shape[-1])
+            if rows < LANES and LANES * node.shape[-1] * node.dtype.itemsize <= LANE_BYTES:
+                wanted = max(wanted, -(-LANES // rows))
+        return wanted
 
 
-def _column_length(problem: Problem, blocking: Blocking, unit: int) -> int:
-    """Least block length of the innermost loop where it runs along adjacent memory."""
-    if not blocking.loops:
-        return 1
-    inner = len(blocking.loops) - 1
-    adjacent = any(
-        blocking.axes[id(n)] and blocking.axes[id(n)][-1].loop == inner
-        for n in (*problem.inputs, *problem.outputs)
+def block_size(axes: tuple[Extent, ...], lengths: tuple[int, ...]) -> int:
+    """Elements of a value in a block of these lengths."""
+    return math.prod(
+        e.size if e.loop is None else lengths[e.loop] + e.after - e.before for e in axes
     )
-    return min(64, max(8, COLUMN_BYTES // unit)) if adjacent else 1
 
 
 def _cost(problem: Problem, detail: _Detail, machine: Machine) -> Cost:
-    """Memory traffic in and out, plus every value of a block at the rate of the cache it fits."""
-    blocking = detail.blocking
-    blocks = math.prod(
-        -(-n // length) for n, length in zip(blocking.loops, detail.lengths, strict=True)
-    )
-    working = 3 * detail.block_bytes
-    if working <= machine.cache:
-        rate = machine.cache_rate
-    elif working <= machine.shared_cache:
-        rate = machine.shared_rate
-    else:
-        rate = machine.memory_rate
-    inner = sum(n.nbytes for n in problem.nodes if id(n) not in blocking.views and n.op != "const")
-    calls = len(problem.nodes) * blocks
-    outside = problem.bytes_read + problem.bytes_written
+    """Traffic in and out, and the work of every value at the rate of the cache its block fits."""
+    blocking, lengths = detail.blocking, detail.lengths
+    blocks = math.prod(-(-n // m) for n, m in zip(blocking.loops, lengths, strict=True))
     lanes = max(1, min(machine.workers, blocks))
-    seconds = (
-        inner / rate + outside / machine.memory_rate + calls * machine.call_seconds
-    ) / lanes + 5e-6
-    workspace = working * lanes
-    return Cost(problem.bytes_read, problem.bytes_written, 1, seconds, workspace)
+    working = 3 * detail.block_bytes
+    rate = machine.rate(working)
+    seconds = 0.0
+    for node in problem.nodes:
+        once = blocking.loops and not blocking.depends[id(node)] and not OPS[node.op].kind == "reduce"
+        if id(node) in blocking.views or node.op == "const" or once:
+            continue
+        worked = node.args[0] if OPS[node.op].kind == "reduce" else node
+        elements = block_size(blocking.axes[id(worked)], lengths)
+        rows = elements // worked.shape[-1] if worked.ndim else 1
+        again = elements * blocks / worked.size
+        share = machine.workers if blocks == 1 and node.op == "dft" and rows > 1 else lanes
+        seconds += node_seconds(node, rate, rows) * max(1.0, again) / share
+    outside = problem.bytes_read + problem.bytes_written
+    seconds += outside / machine.memory_rate / lanes
+    seconds += working * lanes / machine.fault_rate if working > machine.shared_cache else 0.0
+    seconds += len(problem.nodes) * blocks * machine.call_seconds / lanes + 2e-5
+    return Cost(problem.bytes_read, problem.bytes_written, 1, seconds, working * lanes)
 
 
 def _once(problem: Problem, detail: _Detail) -> frozenset[int]:

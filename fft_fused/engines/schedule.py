@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 Bounds = tuple[int, ...]  # lo0, hi0, lo1, hi1, ...
@@ -31,19 +31,63 @@ class Schedule:
 
 
 def block_lengths(
-    loops: Sequence[int], unit_bytes: int, target_bytes: int, least_inner: int = 1
+    loops: Sequence[int],
+    bytes_of: Callable[[tuple[int, ...]], int],
+    target_bytes: int,
+    least: int = 1,
+    lanes: int = 1,
 ) -> tuple[int, ...]:
-    """Block length of each loop: fill the innermost first until ``target_bytes`` are reached."""
+    """Block length of each loop: the innermost is filled first until ``target_bytes`` are reached.
+
+    Parameters
+    ----------
+    loops : sequence of int
+        Extents.
+    bytes_of : callable
+        Bytes of the largest value of a block of given lengths.
+    least : int
+        Of the innermost length, whatever its bytes.
+    lanes : int
+        The product of the lengths is a multiple of this where the extents allow it.
+    """
     lengths = [1] * len(loops)
-    room = max(1, target_bytes // max(unit_bytes, 1))
-    if loops:
-        room = max(room, min(least_inner, loops[-1]))
     for k in range(len(loops) - 1, -1, -1):
-        lengths[k] = min(loops[k], room)
-        room //= lengths[k]
-        if room <= 1:
+        low = min(loops[k], least if k == len(loops) - 1 else 1)
+        lengths[k] = _longest(lengths, k, loops[k], max(low, 1), bytes_of, target_bytes)
+        lengths[k] = _even(loops[k], lengths[k])
+        if lengths[k] < loops[k]:
             break
-    return tuple(_even(n, length) for n, length in zip(loops, lengths, strict=True))
+    return _with_lanes(loops, lengths, lanes)
+
+
+def _longest(
+    lengths: list[int],
+    k: int,
+    extent: int,
+    least: int,
+    bytes_of: Callable[[tuple[int, ...]], int],
+    target: int,
+) -> int:
+    def fits(length: int) -> bool:
+        return bytes_of((*lengths[:k], length, *lengths[k + 1 :])) <= target
+
+    low, high = least, extent
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low
+
+
+def _with_lanes(loops: Sequence[int], lengths: list[int], lanes: int) -> tuple[int, ...]:
+    """Lengths whose product is a multiple of ``lanes``, by longer innermost blocks first."""
+    missing = lanes
+    for k in range(len(loops) - 1, -1, -1):
+        if missing <= 1:
+            break
+        rounded = -(-lengths[k] // missing) * missing
+        lengths[k] = min(loops[k], rounded)
+        missing = -(-missing // lengths[k]) if lengths[k] % missing else 1
+    return tuple(lengths)
 
 
 def _even(extent: int, length: int) -> int:

@@ -15,6 +15,7 @@ from ..expr.key import numpy_key
 from ..expr.node import Constant, Expr, Node, walk
 from ..expr.ops import VIEWS
 from ..runtime.arrays import copy_with_layout
+from ..runtime.cost import node_seconds, touched_bytes
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer
 from .numpy_ops import node_function
@@ -137,14 +138,16 @@ class Unfused:
         return ""
 
     def offer(self, problem: Problem, machine: Machine) -> Offer:
-        """Anything, at the rate of memory."""
-        moved = sum(
-            n.nbytes + sum(a.nbytes for a in n.args)
-            for n in problem.nodes
-            if n.op not in _MAYBE_VIEWS
-        )
-        seconds = moved / machine.memory_rate + len(problem.nodes) * machine.call_seconds
-        cost = Cost(moved, 0, len(problem.nodes), seconds)
+        """Anything, every value through memory."""
+        moved = seconds = 0.0
+        for node in problem.nodes:
+            slices = node.op == "remap" and node.attr[1].is_slice
+            if node.op in VIEWS or slices or node.op == "const":
+                continue
+            traffic = node.nbytes + sum(touched_bytes(a) for a in node.args)
+            moved += traffic
+            seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
+        cost = Cost(int(moved), 0, len(problem.nodes), seconds)
         return Offer(self.name, problem, cost, fused=False)
 
     def build(self, offer: Offer) -> Launch:

@@ -62,11 +62,13 @@ def _remap_broadcast(arg: Node, ndim: int, axis: int, mapping: AxisMap) -> Node:
 
 
 def below_transform(node: Node, uses: Uses) -> Node | None:
-    """A crop or shift over one axis moves below a transform over another."""
+    """A crop along one axis moves below a transform over another."""
     if node.op != "remap" or node.args[0].op != "dft":
         return None
     (axis, mapping, _), inner = node.attr, node.args[0]
     if mapping.fills or inner.attr.axis == axis or uses(inner) > 1:
+        return None
+    if mapping.size >= mapping.extent:
         return None
     return replace(inner, args=(remap(inner.args[0], axis, mapping),), shape=node.shape)
 
@@ -82,6 +84,36 @@ def pad_above_transform(node: Node, uses: Uses) -> Node | None:
     shape = node.shape[:axis] + (x.shape[axis],) + node.shape[axis + 1 :]
     zero = type(fill).of(node.dtype.type(0))
     return remap(replace(node, args=(x,), shape=shape), axis, mapping, zero)
+
+
+def swap_below_transform(node: Node, uses: Uses) -> Node | None:
+    """dft over an axis of (remap along it of (pad along another)): the pad moves outside."""
+    if node.op != "dft" or node.args[0].op != "remap" or node.args[0].args[0].op != "remap":
+        return None
+    outer, inner = node.args[0], node.args[0].args[0]
+    (axis, mapping, fill), (inner_axis, inner_mapping, inner_fill) = outer.attr, inner.attr
+    if axis != node.attr.axis or inner_axis == axis or not inner_mapping.fills:
+        return None
+    if inner_fill.value != 0 or uses(outer) > 1 or uses(inner) > 1:
+        return None
+    if mapping.fills and fill.value != 0:
+        return None
+    below = remap(inner.args[0], axis, mapping, fill)
+    shape = list(node.shape)
+    shape[inner_axis] = below.shape[inner_axis]
+    zero = type(inner_fill).of(node.dtype.type(0))
+    return remap(replace(node, args=(below,), shape=tuple(shape)), inner_axis, inner_mapping, zero)
+
+
+def shift_above_transform(node: Node, uses: Uses) -> Node | None:
+    """A shift along one axis moves above a transform over another, towards elementwise work."""
+    if node.op != "dft" or node.args[0].op != "remap" or uses(node.args[0]) > 1:
+        return None
+    axis, mapping, _ = node.args[0].attr
+    if axis == node.attr.axis or mapping.fills or mapping.size != mapping.extent:
+        return None
+    x = node.args[0].args[0]
+    return remap(replace(node, args=(x,)), axis, mapping)
 
 
 def pad_above_cast(node: Node, uses: Uses) -> Node | None:
@@ -176,6 +208,8 @@ MOTION: tuple[Callable[[Node, Uses], Node | None], ...] = (
     below_elementwise,
     below_transform,
     pad_above_transform,
+    swap_below_transform,
+    shift_above_transform,
     pad_above_cast,
     below_transpose,
     below_reshape,

@@ -15,7 +15,7 @@ def partition(expr: Expr) -> Program:
     anchor belong to no step: whoever needs them computes them from the operands.
     """
     order = walk(expr.outputs)
-    anchors = [n for n in order if OPS[n.op].kind in ANCHORS]
+    anchors = _in_order(order)
     position = {id(a): 2 * k + 1 for k, a in enumerate(anchors)}
     last = 2 * len(anchors)
     depends = _anchored(order)
@@ -37,6 +37,35 @@ def partition(expr: Expr) -> Program:
         elif id(node) in depends or id(node) in pure_outputs:
             members[place[id(node)]].append(node)
     return _program(expr, members, set(position.values()))
+
+
+def _in_order(order: list[Node]) -> list[Node]:
+    """Anchors so that each comes after those it depends on, transforms over one axis together."""
+    waiting: dict[int, set[int]] = {}
+    anchors: list[Node] = []
+    for node in order:
+        needs: set[int] = set()
+        for arg in node.args:
+            needs |= {id(arg)} if OPS[arg.op].kind in ANCHORS else waiting[id(arg)]
+        waiting[id(node)] = needs
+        if OPS[node.op].kind in ANCHORS:
+            anchors.append(node)
+    done: set[int] = set()
+    placed: list[Node] = []
+    axis: tuple[int, int] | None = None
+    while anchors:
+        ready = [a for a in anchors if waiting[id(a)] <= done]
+        chosen = next((a for a in ready if axis is not None and _axis(a) == axis), ready[0])
+        anchors.remove(chosen)
+        done.add(id(chosen))
+        placed.append(chosen)
+        axis = _axis(chosen) or axis
+    return placed
+
+
+def _axis(anchor: Node) -> tuple[int, int] | None:
+    """The axis a transform needs whole, counted from the last."""
+    return (anchor.ndim, anchor.attr.axis) if anchor.op == "dft" else None
 
 
 def _anchored(order: list[Node]) -> set[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from ..options import current, resolve_workers
@@ -17,11 +18,17 @@ class Machine:
     workers: int
     cache: int = 1 << 20
     shared_cache: int = 16 << 20
-    cache_rate: float = 40e9
-    shared_rate: float = 15e9
+    shared_rate: float = 20e9
     memory_rate: float = 6e9
-    call_seconds: float = 2e-6
+    fault_rate: float = 4e9
+    call_seconds: float = 1e-6
     preferred: str | None = None
+
+    def rate(self, nbytes: int) -> float:
+        """At which data of this size are read and written by one core."""
+        if nbytes <= self.cache:
+            return math.inf
+        return self.shared_rate if nbytes <= self.shared_cache else self.memory_rate
 
     def preferring(self, engine: str) -> Machine:
         """This machine with an engine taken wherever it offers, whatever its cost."""
