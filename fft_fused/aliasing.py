@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,122 +20,145 @@ class Window:
     replaced."""
 
     parent: Any
+    root: Any
     read: Callable[[Node], Node]
     write: Callable[[Node, Node], Node]
 
 
-class windows:  # noqa: N801 - a namespace
-    """Makers of windows, one for each kind of view."""
-
-    @staticmethod
-    def item(parent: Any, key: Any) -> Window:
-        """Basic slicing."""
-        build.getitem(parent.node, key)
-        return Window(
-            parent, lambda p: build.getitem(p, key), lambda p, v: build.update(p, key, v)
-        )
-
-    @staticmethod
-    def transpose(parent: Any, order: Sequence[int] | None) -> Window:
-        """Permuted axes."""
-        order = tuple(reversed(range(parent.ndim))) if order is None else tuple(order)
-        build.transpose(parent.node, order)
-        back = tuple(int(i) for i in np.argsort(order))
-        return Window(
-            parent, lambda p: build.transpose(p, order), lambda p, v: build.transpose(v, back)
-        )
-
-    @staticmethod
-    def reshape(parent: Any, shape: tuple[int, ...]) -> Window:
-        """Another shape."""
-        return Window(
-            parent, lambda p: build.reshape(p, shape), lambda p, v: build.reshape(v, p.shape)
-        )
-
-    @staticmethod
-    def view(parent: Any, dtype: np.dtype) -> Window:
-        """Another dtype over the same memory."""
-        build.view(parent.node, dtype)
-        return Window(
-            parent, lambda p: build.view(p, dtype), lambda p, v: build.view(v, p.dtype)
-        )
-
-    @staticmethod
-    def part(parent: Any, name: str) -> Window:
-        """The real or imaginary part."""
-        if parent.dtype.kind != "c":
-            return _part_of_real(parent, name)
-        place = 0 if name == "real" else 1
-
-        def write(p: Node, value: Node) -> Node:
-            flat = build.reshape(build.view(p, value.dtype), (*p.shape, 2)) if p.ndim else None
-            if flat is None:
-                raise TypeError(f"writing through .{name} of a 0-d array is not recorded")
-            pairs = build.update(flat, (..., place), value)
-            return build.reshape(build.view(pairs, p.dtype), p.shape)
-
-        return Window(parent, lambda p: build.elementwise(name, p), write)
+def window(
+    parent: Any, read: Callable[[Node], Node], write: Callable[[Node, Node], Node]
+) -> Window:
+    """A window on ``parent``, or on what that is a view of."""
+    return Window(parent, parent.root, read, write)
 
 
-def _part_of_real(parent: Any, name: str) -> Window:
-    """``real`` is the array itself, ``imag`` read-only zeros."""
+def item(parent: Any, key: Any) -> Window:
+    """Basic slicing."""
+    return window(parent, lambda p: build.getitem(p, key), lambda p, v: build.update(p, key, v))
+
+
+def transpose(parent: Any, order: Sequence[int]) -> Window:
+    """Permuted axes."""
+    order = tuple(order)
+    back = tuple(int(i) for i in np.argsort(order))
+    return window(
+        parent, lambda p: build.transpose(p, order), lambda p, v: build.transpose(v, back)
+    )
+
+
+def reshape(parent: Any, shape: tuple[int, ...]) -> Window:
+    """Another shape."""
+    return window(parent, lambda p: build.reshape(p, shape), lambda p, v: build.reshape(v, p.shape))
+
+
+def view(parent: Any, dtype: np.dtype) -> Window:
+    """Another dtype over the same memory."""
+    return window(parent, lambda p: build.view(p, dtype), lambda p, v: build.view(v, p.dtype))
+
+
+def part(parent: Any, name: str) -> Window:
+    """The real or imaginary part. Of a real array: itself, and read-only zeros."""
+    if parent.dtype.kind == "c":
+        return window(parent, lambda p: build.elementwise(name, p), _part_writer(name))
     if name == "real":
-        return Window(parent, lambda p: p, lambda p, v: v)
+        return window(parent, lambda p: p, lambda p, v: v)
+    return read_only(
+        parent, lambda p: build.elementwise("imag", p), "imag of an array that is not complex"
+    )
+
+
+def _part_writer(name: str) -> Callable[[Node, Node], Node]:
+    place = 0 if name == "real" else 1
+
+    def write(p: Node, value: Node) -> Node:
+        pairs = build.reshape(build.view(build.reshape(p, (-1,)), value.dtype), (*p.shape, 2))
+        pairs = build.update(pairs, (..., place), value)
+        return build.reshape(build.view(build.reshape(pairs, (-1,)), p.dtype), p.shape)
+
+    return write
+
+
+def read_only(parent: Any, read: Callable[[Node], Node], what: str) -> Window:
+    """A view that follows its array and refuses to be written through."""
 
     def refuse(p: Node, value: Node) -> Node:
-        raise TypeError("cannot set imag of an array that is not complex")
+        raise ValueError(f"assignment destination is read-only: {what}; use .copy()")
 
-    return Window(parent, lambda p: build.elementwise("imag", p), refuse)
+    return window(parent, read, refuse)
+
+
+def keeps_dimension(key: Any) -> bool:
+    """Does a key that selects one element give a 0-d view, not a number?"""
+    keys = key if isinstance(key, tuple) else (key,)
+    return any(k is Ellipsis for k in keys)
 
 
 def reshape_is_view(array: Any, shape: tuple[int, ...]) -> bool:
     """Would NumPy's reshape share memory with ``array``?"""
-    strides = _strides(array)
-    old = [(n, s) for n, s in zip(array.shape, strides, strict=True) if n != 1]
-    new = [n for n in shape if n != 1]
-    if array.size == 0:
-        return True
+    return array.size == 0 or _reshaped(array.shape, _strides(array), shape) is not None
+
+
+def _reshaped(
+    shape: Sequence[int], strides: Sequence[int], target: Sequence[int]
+) -> list[int] | None:
+    """Strides of a reshape without a copy; None where NumPy has to copy."""
+    old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
+    found: list[int] = []
     i = j = 0
-    while i < len(old) and j < len(new):
-        first, left, right = i, old[i][0], new[j]
+    while i < len(old) and j < len(target):
+        first, start = i, j
+        left, right = old[i][0], target[j]
         i, j = i + 1, j + 1
         while left != right:
             if left < right:
                 left, i = left * old[i][0], i + 1
             else:
-                right, j = right * new[j], j + 1
+                right, j = right * target[j], j + 1
         group = old[first:i]
         if any(a[1] != b[0] * b[1] for a, b in zip(group, group[1:], strict=False)):
-            return False
-    return True
+            return None
+        found += _c_strides(target[start:j], group[-1][1])
+    last = found[-1] if found else 1
+    return found + [last] * (len(target) - len(found))
 
 
 def _strides(array: Any) -> list[int]:
     """Strides in items of the memory a view lies in; a computed value is in C order."""
-    node = array.node
-    window = array._window
-    strides: list[int] = []
-    if window is None:
-        step = 1
-        for extent in reversed(node.shape):
-            strides.insert(0, step)
-            step *= max(extent, 1)
-        if node.op == "operand":
-            return [s // node.dtype.itemsize for s in node.attr.spec.strides]
+    views = []
+    while array.window is not None:
+        views.append(array)
+        array = array.window.parent
+    origin = array.origin
+    if origin.op == "operand":
+        strides = [s // origin.dtype.itemsize for s in origin.attr.spec.strides]
+    else:
+        strides = _c_strides(origin.shape)
+    parent = array.node
+    for each in reversed(views):
+        strides = _seen_through(each.node, parent, strides)
+        parent = each.node
+    return strides
+
+
+def _seen_through(node: Node, parent: Node, strides: list[int]) -> list[int]:
+    """The strides of a view whose value is ``node``, from those of its parent."""
+    if node is parent:
         return strides
-    inner = _strides(window.parent)
-    if node is window.parent.node:
-        return inner
     match node.op:
-        case "getitem" if node.args[0] is window.parent.node:
-            source = iter(inner)
+        case "getitem":
+            source = iter(strides)
             return [s for e in node.attr if (s := _entry_stride(e, source)) is not None]
-        case "transpose" if node.args[0] is window.parent.node:
-            return [inner[a] for a in node.attr]
-    contiguous = all(
-        s == t for s, t in zip(inner, _c_strides(window.parent.shape), strict=True)
-    )
-    return _c_strides(node.shape) if contiguous else [0] * node.ndim
+        case "transpose":
+            return [strides[a] for a in node.attr]
+        case "real" | "imag":
+            return [2 * s for s in strides]
+        case "pairs":
+            return [*(s // 2 for s in strides[:-1]), 1]
+        case "unpair":
+            return [*(2 * s for s in strides[:-1]), 1]
+        case "reshape":
+            return _reshaped(parent.shape, strides, node.shape) or _c_strides(node.shape)
+    return _c_strides(node.shape)
 
 
 def _entry_stride(entry: Any, source: Any) -> int | None:
@@ -147,9 +171,38 @@ def _entry_stride(entry: Any, source: Any) -> int | None:
     return stride * entry.step
 
 
-def _c_strides(shape: tuple[int, ...]) -> list[int]:
-    strides, step = [], 1
+def _c_strides(shape: Sequence[int], step: int = 1) -> list[int]:
+    strides: list[int] = []
     for extent in reversed(shape):
         strides.insert(0, step)
         step *= max(extent, 1)
     return strides
+
+
+def checked_key(key: Any) -> Any:
+    """The key with its integers as Python's own; masks and index arrays are refused.
+
+    Raises
+    ------
+    IndexError
+        For arrays and lists in the key.
+    """
+    if isinstance(key, tuple):
+        return tuple(map(checked_key, key))
+    if isinstance(key, slice):
+        return slice(*map(_integer, (key.start, key.stop, key.step)))
+    if isinstance(key, bool | np.bool_) or key is None or key is Ellipsis:
+        return key
+    dtype = getattr(key, "dtype", None)
+    if dtype is not None and (key.shape or dtype.kind == "b"):
+        cure = "where(mask, x, 0)" if dtype.kind == "b" else "take(x, indices, axis)"
+        what = "mask" if dtype.kind == "b" else "array"
+        raise IndexError(
+            f"x[{what}]: an index of dtype {dtype} and shape {key.shape} is not recorded; "
+            f"use fft_fused.xp.{cure}"
+        )
+    return _integer(key) if hasattr(type(key), "__index__") else key
+
+
+def _integer(value: Any) -> Any:
+    return None if value is None else operator.index(value)

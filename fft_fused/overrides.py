@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from .expr import build
+from .expr.node import Node
 from .expr.ops import COMMUTATIVE_REDUCTIONS, OPS, ufunc_of
-from .record import as_node, combine, is_lazy, wrap
+from .record import as_node, is_lazy, wrap
 
 _UFUNCS = {u: name for name in OPS if (u := ufunc_of(name)) is not None}
 
@@ -45,11 +46,19 @@ def apply_ufunc(
     elif ufunc in _UFUNCS:
         nodes = [as_node(i) for i in inputs]
         if dtype is not None:
-            nodes = [build.astype(n, dtype) for n in nodes]
-        result = wrap(combine(_UFUNCS[ufunc], *nodes))
+            nodes = _in_loop_of(ufunc, nodes, np.dtype(dtype))
+        result = wrap(build.elementwise(_UFUNCS[ufunc], *nodes))
     else:
         raise _cannot(name)
     return result if out is None else _into(out, result, name)
+
+
+def _in_loop_of(ufunc: np.ufunc, nodes: list[Node], dtype: np.dtype) -> list[Node]:
+    """Arguments in the dtypes of the loop whose result is ``dtype``."""
+    given: list[Any] = [type(n.dtype.type(0).item()) if n.weak else n.dtype for n in nodes]
+    free = (None,) * len(nodes)
+    loop = ufunc.resolve_dtypes((*given, None), signature=(*free, dtype))
+    return [build.astype(n, d) for n, d in zip(nodes, loop, strict=False)]
 
 
 def _into(out: Any, result: Any, name: str) -> Any:
@@ -76,12 +85,34 @@ def _reduce(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def apply_function(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record a NumPy function with a lazy array among its arguments, as ``fft_fused.xp`` has it."""
+    if function in _NEED_VALUES:
+        raise TypeError(
+            f"numpy.{_name(function)} needs the values of a lazy array; call .compute() on it first"
+        )
     found = _table().get(function)
     if found is None:
         raise _cannot(_name(function))
     if kwargs.get("out", "absent") is None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     return found(*args, **kwargs)
+
+
+_NEED_VALUES = frozenset(
+    (np.allclose, np.array_equal, np.array_equiv, np.array2string, np.array_repr, np.array_str)
+)
+
+
+def _size(a: Any, axis: int | None = None) -> int:
+    return int(a.size if axis is None else a.shape[axis])
+
+
+_ATTRIBUTES: dict[Callable[..., Any], Callable[..., Any]] = {
+    np.shape: lambda a: a.shape,
+    np.ndim: lambda a: a.ndim,
+    np.size: _size,
+    np.iscomplexobj: lambda x: x.dtype.kind == "c",
+    np.isrealobj: lambda x: x.dtype.kind != "c",
+}
 
 
 def _name(function: Callable[..., Any]) -> str:
@@ -94,7 +125,7 @@ def _table() -> dict[Callable[..., Any], Callable[..., Any]]:
     """NumPy function -> ours, by name, for everything both namespaces have."""
     from . import transforms, xp
 
-    table = {}
+    table = dict(_ATTRIBUTES)
     for name in xp.__all__:
         theirs, ours = getattr(np, name, None), getattr(xp, name)
         if callable(theirs) and callable(ours) and not isinstance(theirs, type | np.ufunc):

@@ -40,7 +40,8 @@ def as_node(value: Any) -> Node:
     if isinstance(value, list | tuple) and any(is_lazy(v) for v in value):
         from . import xp
 
-        return xp.stack(value).node  # type: ignore[no-any-return]
+        stacked: Node = xp.shape.stack(value).node
+        return stacked
     from .lazy import lazy
 
     return lazy(value).node

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.fft import next_fast_len as next_fast_len
+from scipy.fft import prev_fast_len as prev_fast_len
 
 from .expr import build
+from .expr.node import Node
 from .expr.recording import tracing
-from .expr.spectrum import REAL_TO_REAL, transform_spec
-from .record import is_lazy, wrap
+from .expr.spectrum import REAL_TO_REAL, transform_dtype, transform_spec
+from .record import as_node, is_lazy, wrap
 from .runtime.pocketfft import implementation
 
 _DOC = """{what}
@@ -34,30 +38,48 @@ _DOC = """{what}
     ------
     TypeError, ValueError
         As ``scipy.fft.{name}``.
+
+    Examples
+    --------
+    >>> import numpy as np, fft_fused
+    >>> fft_fused.{name}(fft_fused.lazy(np.ones((4, 8))))
+    LazyArray({result}, 2 nodes)
     """
 _ONE = "n : int, optional\n        Length: the axis is cropped or zero-padded.\n    axis : int"
 _MANY = "s : sequence of int, optional\n        Lengths.\n    axes : sequence of int, optional"
 _KINDS = {
-    "fft": "Discrete Fourier transform",
-    "ifft": "Inverse discrete Fourier transform",
-    "rfft": "Fourier transform of real input, half the spectrum",
-    "irfft": "Inverse of ``rfft``",
-    "hfft": "Fourier transform of a signal with Hermitian symmetry",
-    "ihfft": "Inverse of ``hfft``",
-    "dct": "Discrete cosine transform",
-    "idct": "Inverse discrete cosine transform",
-    "dst": "Discrete sine transform",
-    "idst": "Inverse discrete sine transform",
+    "fft": ("Discrete Fourier transform", "c16[4,8]"),
+    "ifft": ("Inverse discrete Fourier transform", "c16[4,8]"),
+    "rfft": ("Fourier transform of real input, half the spectrum", "c16[4,5]"),
+    "irfft": ("Inverse of ``rfft``", "f8[4,14]"),
+    "hfft": ("Fourier transform of a signal with Hermitian symmetry", "f8[4,14]"),
+    "ihfft": ("Inverse of ``hfft``", "c16[4,5]"),
+    "dct": ("Discrete cosine transform", "f8[4,8]"),
+    "idct": ("Inverse discrete cosine transform", "f8[4,8]"),
+    "dst": ("Discrete sine transform", "f8[4,8]"),
+    "idst": ("Inverse discrete sine transform", "f8[4,8]"),
 }
 
 
-def _lazily(x: Any, base: str, s: Any, axes: Any, norm: Any, plan: Any, many: bool, **extra: Any) -> Any:
+def _lazily(
+    x: Any,
+    base: str,
+    s: Any,
+    axes: Any,
+    norm: Any,
+    plan: Any = None,
+    many: bool = True,
+    **extra: Any,
+) -> Any:
     if plan is not None:
         raise NotImplementedError(
             f"Passing a precomputed plan is not yet supported by fft_fused functions ({base})"
         )
     node = x.node
-    return wrap(build.transform(node, transform_spec(node, base, s, axes, norm, many, **extra)))
+    spec = transform_spec(node, base, s, axes, norm, many, **extra)
+    if not spec.axes:
+        return wrap(build.astype(node, transform_dtype(node.dtype, "dct")))
+    return wrap(build.transform(node, spec))
 
 
 def _one(base: str) -> Callable[..., Any]:
@@ -94,7 +116,7 @@ def _several(name: str, base: str, default: Any) -> Callable[..., Any]:
         plan: Any = None,
     ) -> Any:
         if is_lazy(x):
-            return _lazily(x, base, s, axes, norm, plan, many=True)
+            return _lazily(x, base, s, axes, norm, plan)
         return eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
 
     return _named(call, name, base, _MANY)
@@ -114,7 +136,7 @@ def _real_one(base: str) -> Callable[..., Any]:
         orthogonalize: bool | None = None,
     ) -> Any:
         if is_lazy(x):
-            extra = {"type": _type(base, type), "orthogonalize": orthogonalize}
+            extra = {"type": _type(type), "orthogonalize": orthogonalize}
             return _lazily(x, base, n, axis, norm, None, many=False, **extra)
         return eager(x, type, n, axis, norm, overwrite_x, workers, orthogonalize)
 
@@ -136,14 +158,13 @@ def _real_several(name: str, base: str) -> Callable[..., Any]:
         orthogonalize: bool | None = None,
     ) -> Any:
         if is_lazy(x):
-            extra = {"type": _type(base, type), "orthogonalize": orthogonalize}
-            return _lazily(x, base, s, axes, norm, None, many=True, **extra)
+            return _lazily(x, base, s, axes, norm, type=_type(type), orthogonalize=orthogonalize)
         return eager(x, type, s, axes, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
     return _named(call, name, base, _MANY)
 
 
-def _type(base: str, kind: int) -> int:
+def _type(kind: int) -> int:
     if kind not in (1, 2, 3, 4):
         raise ValueError("invalid value for type; must be 1, 2, 3 or 4")
     return kind
@@ -151,9 +172,14 @@ def _type(base: str, kind: int) -> int:
 
 def _named(call: Callable[..., Any], name: str, base: str, lengths: str) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = name
-    many = " over several axes" if name != base else ""
-    kind = "Real for rfft and ihfft kinds." if base in ("rfft", "ihfft") else "Any numbers."
-    call.__doc__ = _DOC.format(what=_KINDS[base] + many + ".", input=kind, lengths=lengths, name=name)
+    what, result = _KINDS[base]
+    call.__doc__ = _DOC.format(
+        what=what + (" over several axes." if name != base else "."),
+        input="Real numbers." if base in ("rfft", "ihfft") else "Any numbers.",
+        lengths=lengths,
+        name=name,
+        result=result,
+    )
     return call
 
 
@@ -166,8 +192,6 @@ rfftn, irfftn = (_several(n + "n", n, None) for n in ("rfft", "irfft"))
 hfftn, ihfftn = (_several(n + "n", n, None) for n in ("hfft", "ihfft"))
 dct, idct, dst, idst = map(_real_one, REAL_TO_REAL)
 dctn, idctn, dstn, idstn = (_real_several(n + "n", n) for n in REAL_TO_REAL)
-next_fast_len = implementation("next_fast_len")
-prev_fast_len = implementation("prev_fast_len")
 
 
 def _hankel(name: str) -> Callable[..., Any]:
@@ -186,13 +210,10 @@ def _hankel(name: str) -> Callable[..., Any]:
 fht, ifht = _hankel("fht"), _hankel("ifht")
 
 
-def _shift(x: Any, axes: Any, sign: int, eager: Callable[..., Any]) -> Any:
-    if not is_lazy(x):
-        return eager(x, axes)
+def _shift(x: Any, axes: Any, sign: int) -> Any:
     node = x.node
     which = build.normalize_axes(axes, node.ndim)
-    shifts = [(a, sign * (node.shape[a] // 2)) for a in which]
-    return wrap(build.roll(node, shifts))
+    return wrap(build.roll(node, [(a, sign * (node.shape[a] // 2)) for a in which]))
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
@@ -203,16 +224,37 @@ def fftshift(x: Any, axes: Any = None) -> Any:
     x : array_like or LazyArray
     axes : int or sequence of int, optional
         All when None.
+
+    Examples
+    --------
+    >>> import fft_fused
+    >>> fft_fused.fftshift([0, 1, 2, -2, -1])
+    array([-2, -1,  0,  1,  2])
     """
-    return _shift(x, axes, 1, np.fft.fftshift)
+    return _shift(x, axes, 1) if is_lazy(x) else np.fft.fftshift(x, axes)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of ``fftshift``, also for odd lengths."""
-    return _shift(x, axes, -1, np.fft.ifftshift)
+    """The inverse of ``fftshift``, also for odd lengths.
+
+    Parameters
+    ----------
+    x : array_like or LazyArray
+    axes : int or sequence of int, optional
+        All when None.
+
+    Examples
+    --------
+    >>> import fft_fused
+    >>> fft_fused.ifftshift([-2, -1, 0, 1, 2])
+    array([ 0,  1,  2, -2, -1])
+    """
+    return _shift(x, axes, -1) if is_lazy(x) else np.fft.ifftshift(x, axes)
 
 
-def fftfreq(n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None) -> Any:
+def fftfreq(
+    n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None
+) -> Any:
     """Frequencies of the bins of ``fft``, in cycles per unit of ``d``.
 
     Parameters
@@ -243,27 +285,53 @@ def fftfreq(n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device
         return xp.fft.fftfreq(n, d=d, **_given(dtype=dtype, device=device))
     if not tracing():
         return _converted(np.fft.fftfreq(n, d), dtype, device)
-    positive = (n - 1) // 2 + 1
-    index = build.iota(0, 1, n, np.dtype("i8"))
-    moved = build.roll(build.iota(-(n // 2), 1, n, np.dtype("i8")), [(0, positive)])
-    return _scaled(moved if n > 1 else index, 1.0 / (n * d), dtype)
+    count = _length(n)
+    rising = build.iota(-(count // 2), 1, count, np.dtype("i8"))
+    return _scaled(build.roll(rising, [(0, (count + 1) // 2)]), count, d, dtype)
 
 
-def rfftfreq(n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None) -> Any:
-    """Frequencies of the bins of ``rfft``, in cycles per unit of ``d``; see ``fftfreq``."""
+def rfftfreq(
+    n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None
+) -> Any:
+    """Frequencies of the bins of ``rfft``, in cycles per unit of ``d``; see ``fftfreq``.
+
+    Parameters
+    ----------
+    n, d, xp, dtype, device
+        As for ``fftfreq``.
+
+    Returns
+    -------
+    ndarray, shape (n // 2 + 1,)
+        Lazy inside a function that is being recorded.
+
+    Examples
+    --------
+    >>> import fft_fused
+    >>> fft_fused.rfftfreq(4, 0.5)
+    array([0. , 0.5, 1. ])
+    """
     if xp is not None:
         return xp.fft.rfftfreq(n, d=d, **_given(dtype=dtype, device=device))
     if not tracing():
         return _converted(np.fft.rfftfreq(n, d), dtype, device)
-    return _scaled(build.iota(0, 1, n // 2 + 1, np.dtype("i8")), 1.0 / (n * d), dtype)
+    count = _length(n)
+    return _scaled(build.iota(0, 1, count // 2 + 1, np.dtype("i8")), count, d, dtype)
+
+
+def _length(n: Any) -> int:
+    try:
+        return operator.index(n)
+    except TypeError:
+        raise ValueError("n should be an integer") from None
 
 
 def _given(**arguments: Any) -> dict[str, Any]:
     return {k: v for k, v in arguments.items() if v is not None}
 
 
-def _scaled(index: Any, factor: float, dtype: Any) -> Any:
-    values = build.elementwise("multiply", index, build.const(factor))
+def _scaled(index: Node, n: int, d: Any, dtype: Any) -> Any:
+    values = build.elementwise("multiply", index, as_node(1.0 / (n * d)))
     return wrap(values if dtype is None else build.astype(values, dtype))
 
 

@@ -4,7 +4,7 @@
 >>> from fft_fused import xp
 >>> phase = xp.exp(2j * xp.pi * xp.arange(4) / 4)
 >>> phase
-LazyArray(c16[4], 5 nodes)
+LazyArray(c16[4], 6 nodes)
 >>> phase.compute().round(1)
 array([ 1.+0.j,  0.+1.j, -1.+0.j, -0.-1.j])
 """
@@ -14,33 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as _np
-from numpy import (
-    bool_,
-    can_cast,
-    complex64,
-    complex128,
-    e,
-    finfo,
-    float16,
-    float32,
-    float64,
-    iinfo,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    isdtype,
-    nan,
-    newaxis,
-    pi,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
 
-from . import lib
+from . import lib as lib
 from .create import *  # noqa: F403
 from .create import __all__ as _create
 from .elementwise import *  # noqa: F403
@@ -50,23 +25,15 @@ from .reduce import __all__ as _reduce
 from .shape import *  # noqa: F403
 from .shape import __all__ as _shape
 
-bool = _np.bool_
-
-_CONSTANTS = ["e", "inf", "nan", "newaxis", "pi"]
-_DTYPES = [
+_FROM_NUMPY = [
+    *("e", "inf", "nan", "newaxis", "pi"),
     *("bool", "bool_", "complex64", "complex128", "float16", "float32", "float64"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("finfo", "iinfo", "isdtype"),
 ]
+globals().update({name: getattr(_np, name) for name in _FROM_NUMPY})
 
-__all__ = [  # noqa: PLE0604
-    *_CONSTANTS,
-    *_DTYPES,
-    *("can_cast", "finfo", "iinfo", "isdtype", "lib"),
-    *_create,
-    *_elementwise,
-    *_reduce,
-    *_shape,
-]
+__all__ = ["lib", *_FROM_NUMPY, *_create, *_elementwise, *_reduce, *_shape]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

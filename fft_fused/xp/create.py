@@ -22,6 +22,9 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any 
     dtype : dtype, optional
         Converted to it.
     """
+    _check_device(device)
+    if is_lazy(x) and not copy and (dtype is None or np.dtype(dtype) == x.dtype):
+        return x
     if not is_lazy(x) and not isinstance(x, np.ndarray):
         lazies = isinstance(x, list | tuple) and any(is_lazy(v) for v in x)
         x = wrap(as_node(x)) if lazies else np.asarray(x, dtype)
@@ -29,9 +32,14 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any 
     return wrap(node if dtype is None else build.astype(node, dtype))
 
 
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f"device {device!r} is not one of NumPy's; only 'cpu'")
+
+
 def array(x: Any, dtype: Any = None) -> Any:
     """Like ``asarray``; a view of nothing."""
-    return asarray(x, dtype).copy()
+    return asarray(x, dtype, copy=True).copy()
 
 
 def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
@@ -44,31 +52,41 @@ def copy(x: Any) -> Any:
     return asarray(x).copy()
 
 
-def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, **device: Any) -> Any:
+def arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
+) -> Any:
     """``numpy.arange``: the index as an array.
 
     Raises
     ------
     ValueError
         When the step is zero or the limits are not finite.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.arange(1, 2, 0.25).compute()
+    array([1.  , 1.25, 1.5 , 1.75])
     """
+    _check_device(device)
     start, stop = (0, start) if stop is None else (start, stop)
+    start, stop, step = map(_number, (start, stop, step))
+    found = np.arange(*(type(v)(k) for v, k in ((start, 0), (stop, 0), (step, 1)))).dtype
+    found = found if dtype is None else np.dtype(dtype)
     start, stop, step = (v.item() if isinstance(v, np.generic) else v for v in (start, stop, step))
-    start, stop, step = (_plain(v) for v in (start, stop, step))
     if step == 0 or not all(map(math.isfinite, (start, stop, step))):
         raise ValueError(f"arange: start {start}, stop {stop}, step {step} make no range")
-    count = max(0, math.ceil((stop - start) / step))
-    found = np.asarray(start + step).dtype if dtype is None else np.dtype(dtype)
     if found.kind == "b":
         raise TypeError("arange: dtype bool makes no range")
+    count = max(0, math.ceil((stop - start) / step))
     return wrap(build.iota(start, step, count, found))
 
 
-def _plain(value: Any) -> Any:
-    """A Python int or float; asks a recorded number for its value."""
+def _number(value: Any) -> Any:
+    """A Python or NumPy number; asks a recorded number for its value."""
     if is_lazy(value):
         return float(value) if value.dtype.kind == "f" else int(value)
-    return value if isinstance(value, float) else operator.index(value)
+    return value if isinstance(value, float | np.generic) else operator.index(value)
 
 
 def linspace(
@@ -77,9 +95,18 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     dtype: Any = None,
-    **device: Any,
+    *,
+    device: Any = None,
 ) -> Any:
-    """``num`` evenly spaced values, with the rounding of ``numpy.linspace``."""
+    """``num`` evenly spaced values, with the rounding of ``numpy.linspace``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.linspace(0, 1, 3).compute()
+    array([0. , 0.5, 1. ])
+    """
+    _check_device(device)
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -102,8 +129,9 @@ def linspace(
     return values.astype(target)
 
 
-def full(shape: Any, fill: Any, dtype: Any = None, **device: Any) -> Any:
+def full(shape: Any, fill: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """One value everywhere."""
+    _check_device(device)
     dims = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
     dims = tuple(operator.index(n) for n in dims)
     if min(dims, default=0) < 0:
@@ -113,44 +141,49 @@ def full(shape: Any, fill: Any, dtype: Any = None, **device: Any) -> Any:
     return wrap(build.broadcast_to(build.astype(node, target), dims))
 
 
-def zeros(shape: Any, dtype: Any = np.float64, **device: Any) -> Any:
+def zeros(shape: Any, dtype: Any = np.float64, *, device: Any = None) -> Any:
     """Zeros everywhere."""
-    return full(shape, 0, dtype or np.float64)
+    return full(shape, 0, dtype or np.float64, device=device)
 
 
-def ones(shape: Any, dtype: Any = np.float64, **device: Any) -> Any:
+def ones(shape: Any, dtype: Any = np.float64, *, device: Any = None) -> Any:
     """Ones everywhere."""
-    return full(shape, 1, dtype or np.float64)
+    return full(shape, 1, dtype or np.float64, device=device)
 
 
 empty = zeros
 
 
-def full_like(x: Any, fill: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+def full_like(
+    x: Any, fill: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
     """One value, in the shape and dtype of ``x``."""
-    return full(x.shape if shape is None else shape, fill, dtype or x.dtype)
+    return full(x.shape if shape is None else shape, fill, dtype or x.dtype, device=device)
 
 
-def zeros_like(x: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+def zeros_like(x: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros in the shape and dtype of ``x``."""
-    return full_like(x, 0, dtype, shape)
+    return full_like(x, 0, dtype, shape, device=device)
 
 
-def ones_like(x: Any, dtype: Any = None, shape: Any = None, **device: Any) -> Any:
+def ones_like(x: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones in the shape and dtype of ``x``."""
-    return full_like(x, 1, dtype, shape)
+    return full_like(x, 1, dtype, shape, device=device)
 
 
 empty_like = zeros_like
 
 
-def eye(n: int, m: int | None = None, *, k: int = 0, dtype: Any = np.float64, **device: Any) -> Any:
+def eye(
+    n: int, m: int | None = None, k: int = 0, dtype: Any = np.float64, *, device: Any = None
+) -> Any:
     """Ones on a diagonal."""
+    _check_device(device)
     rows, columns = arange(n), arange(n if m is None else m)
     return operate("equal", rows[:, None] + k, columns).astype(dtype or np.float64)
 
 
-def meshgrid(*axes: Any, indexing: str = "xy") -> list[Any]:
+def meshgrid(*axes: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """Coordinate grids, broadcast and not stored."""
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
@@ -164,7 +197,7 @@ def meshgrid(*axes: Any, indexing: str = "xy") -> list[Any]:
     for line, axis in zip(lines, place, strict=True):
         dims = [line.size if i == axis else 1 for i in range(count)]
         grids.append(wrap(build.broadcast_to(line.reshape(dims).node, tuple(shape))))
-    return grids
+    return tuple(grids)
 
 
 __all__ = [

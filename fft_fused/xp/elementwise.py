@@ -9,7 +9,7 @@ import numpy as np
 
 from ..expr import build
 from ..expr.ops import OPS
-from ..record import as_node, combine, wrap
+from ..record import as_node, is_lazy, wrap
 
 _ALIASES = {
     "abs": "absolute",
@@ -29,7 +29,7 @@ _ALIASES = {
     "pow": "power",
     "true_divide": "divide",
 }
-_OWN = {"where", "clip", "astype", "real", "imag"}
+_OWN = {"where", "clip", "astype", "real", "imag", "angle"}
 
 
 def _function(name: str, op: str) -> Callable[..., Any]:
@@ -38,7 +38,7 @@ def _function(name: str, op: str) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         if len(args) != arity:
             raise TypeError(f"{name}() takes {arity} positional arguments, got {len(args)}")
-        return wrap(combine(op, *map(as_node, args)))
+        return wrap(build.elementwise(op, *map(as_node, args)))
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Elementwise on lazy arrays: {OPS[op].doc}."
@@ -72,13 +72,19 @@ def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
 
 
 def real(x: Any) -> Any:
-    """The real part."""
-    return wrap(build.elementwise("real", as_node(x)))
+    """The real part; a view of a complex lazy array."""
+    return (x if is_lazy(x) else wrap(as_node(x))).real
 
 
 def imag(x: Any) -> Any:
-    """The imaginary part."""
-    return wrap(build.elementwise("imag", as_node(x)))
+    """The imaginary part; a view of a complex lazy array."""
+    return (x if is_lazy(x) else wrap(as_node(x))).imag
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The phase, in (-pi, pi]; in degrees if asked."""
+    phase = wrap(build.elementwise("angle", as_node(z)))
+    return phase * (180 / np.pi) if deg else phase
 
 
 def round(x: Any, decimals: int = 0) -> Any:
@@ -109,7 +115,19 @@ def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
 
 def result_type(*values: Any) -> np.dtype:
     """NumPy's promoted dtype of arrays, numbers and dtypes."""
-    return np.result_type(*(getattr(v, "dtype", v) if not np.isscalar(v) else v for v in values))
+    return np.result_type(*map(_type_of, values))
+
+
+def _type_of(value: Any) -> Any:
+    """A lazy array's dtype; of a recorded Python number, a number of its kind."""
+    if not is_lazy(value):
+        return value
+    return value.dtype.type(0).item() if value.node.weak else value.dtype
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """Whether the cast is allowed, by ``numpy.can_cast``."""
+    return bool(np.can_cast(from_.dtype if is_lazy(from_) else from_, to, casting))
 
 
 def nan_to_num(x: Any, nan: float = 0.0) -> Any:
@@ -125,5 +143,6 @@ def nan_to_num(x: Any, nan: float = 0.0) -> Any:
 __all__ = [  # noqa: PLE0604
     *_NAMES,
     *_ALIASES,
-    *("around", "astype", "clip", "imag", "nan_to_num", "real", "result_type", "round", "where"),
+    *("angle", "around", "astype", "can_cast", "clip", "imag", "nan_to_num", "real"),
+    *("result_type", "round", "where"),
 ]

@@ -74,12 +74,12 @@ def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
     axes = build.normalize_axes(axis, array.ndim)
     if array.dtype.kind in "iub":
         array = array.astype(np.float64)
-    deviation = array - mean(array, axis=axes, keepdims=True)
+    count = math.prod(array.shape[a] for a in axes)
+    deviation = array - sum(array, axis=axes, keepdims=True) / count
     if deviation.dtype.kind == "c":
         square = deviation.real**2 + deviation.imag**2
     else:
         square = deviation * deviation
-    count = math.prod(array.shape[a] for a in axes)
     total = sum(square, axis=axes, keepdims=keepdims)
     return total / (count - ddof if count > ddof else 0)
 
@@ -89,15 +89,27 @@ def std(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
     return wrap(build.elementwise("sqrt", as_node(var(x, axis, ddof, keepdims, **names))))
 
 
-def cumsum(x: Any, axis: Any = None) -> Any:
+def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Running sum along an axis (None: of the flattened array); runs on whole arrays."""
     node = as_node(x)
     if axis is None:
         node, axis = build.reshape(node, (node.size,)), 0
-    return wrap(build.cumsum(node, axis))
+    return wrap(build.cumsum(node if dtype is None else build.astype(node, dtype), axis))
 
 
-cumulative_sum = cumsum
+def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None) -> Any:
+    """``cumsum`` under the array API's name.
+
+    Raises
+    ------
+    ValueError
+        Without ``axis`` for an array of several axes.
+    """
+    if axis is None and as_node(x).ndim != 1:
+        raise ValueError("cumulative_sum: axis must be given for an array of several axes")
+    return cumsum(x, axis, dtype)
+
+
 amax = max
 amin = min
 

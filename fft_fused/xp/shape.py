@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import aliasing
 from ..expr import build
 from ..expr.memory import frames, memory_strides
+from ..expr.node import Node
 from ..record import as_node, is_lazy, wrap
 
 
 def _lazy(x: Any) -> Any:
     return x if is_lazy(x) else wrap(as_node(x))
+
+
+def _read_only(x: Any, read: Callable[[Node], Node], what: str) -> Any:
+    from ..lazy import LazyArray
+
+    return LazyArray.through(aliasing.read_only(_lazy(x), read, what))
 
 
 def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -66,7 +74,7 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
     count = len(axis) if isinstance(axis, Sequence) else 1
     places = build.normalize_axes(axis, array.ndim + count)
     shape = iter(array.shape)
-    return array.reshape(tuple(1 if i in places else next(shape) for i in range(array.ndim + count)))
+    return array.reshape([1 if i in places else next(shape) for i in range(array.ndim + count)])
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
@@ -75,15 +83,16 @@ def squeeze(x: Any, axis: Any = None) -> Any:
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """Axes of length one repeated."""
-    return wrap(build.broadcast_to(as_node(x), _dims(shape)))
+    """Axes of length one repeated; a read-only view."""
+    dims = _dims(shape)
+    return _read_only(x, lambda p: build.broadcast_to(p, dims), "broadcast_to")
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     """All in their common shape."""
-    nodes = [as_node(a) for a in arrays]
-    shape = build.broadcast_shapes("broadcast_arrays", [n.shape for n in nodes])
-    return tuple(wrap(build.broadcast_to(n, shape)) for n in nodes)
+    lazies = [_lazy(a) for a in arrays]
+    shape = build.broadcast_shapes("broadcast_arrays", [a.shape for a in lazies])
+    return tuple(broadcast_to(a, shape) for a in lazies)
 
 
 def _dims(shape: Any) -> tuple[int, ...]:
@@ -105,7 +114,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> Any:
     node = as_node(x)
     if axis is None:
         flat = build.reshape(node, (node.size,))
-        total = int(np.sum(shift))
+        total = operator.index(np.sum(shift))
         return wrap(build.reshape(build.roll(flat, [(0, total)]), node.shape))
     pairs = np.broadcast(np.atleast_1d(shift), np.atleast_1d(axis))
     for s, a in pairs:
@@ -176,9 +185,7 @@ def tile(x: Any, reps: Any) -> Any:
     split = tuple(n for s in shape for n in (1, s))
     whole = tuple(n for c, s in zip(counts, shape, strict=True) for n in (c, s))
     spread = build.broadcast_to(array.reshape(split).node, whole)
-    return wrap(
-        build.reshape(spread, tuple(c * s for c, s in zip(counts, shape, strict=True)))
-    )
+    return wrap(build.reshape(spread, tuple(c * s for c, s in zip(counts, shape, strict=True))))
 
 
 def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
@@ -192,9 +199,7 @@ def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
     split = (*shape[: place + 1], 1, *shape[place + 1 :])
     whole = (*shape[: place + 1], count, *shape[place + 1 :])
     spread = build.broadcast_to(array.reshape(split).node, whole)
-    return wrap(
-        build.reshape(spread, (*shape[:place], shape[place] * count, *shape[place + 1 :]))
-    )
+    return wrap(build.reshape(spread, (*shape[:place], shape[place] * count, *shape[place + 1 :])))
 
 
 def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
@@ -229,36 +234,49 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, **flags: Any) -> 
     ValueError
         When the frames reach outside the memory of ``x``.
     """
-    node = as_node(x)
-    own = memory_strides(node)
-    return wrap(
-        frames(
-            node,
-            node.shape if shape is None else _dims(shape),
-            own if strides is None else _dims(strides),
-        )
-    )
+    array = _lazy(x)
+    own = memory_strides(array.node)
+    dims = array.shape if shape is None else _dims(shape)
+    steps = own if strides is None else _dims(strides)
+
+    def read(p: Node) -> Node:
+        if memory_strides(p) != own:
+            raise TypeError(
+                "as_strided: the array was written to and is now in C order, the strides are not; "
+                "write first, or use sliding_window_view"
+            )
+        return frames(p, dims, steps)
+
+    return _read_only(array, read, "as_strided")
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, **flags: Any) -> Any:
     """``numpy.lib.stride_tricks.sliding_window_view``: windows on new last axes."""
-    node = as_node(x)
-    window = _dims(window_shape)
-    axes = tuple(range(node.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    axes = tuple(build.normalize_axis(a, node.ndim) for a in axes)
+    array, window = _lazy(x), _dims(window_shape)
+    axes = build.normalize_axes(axis, array.ndim) if axis is None else _axes(axis, array.ndim)
     if len(axes) != len(window):
         raise ValueError(
             f"sliding_window_view: window_shape {window} and axis {axes} differ in length"
         )
     if min(window, default=0) < 0:
         raise ValueError("`window_shape` cannot contain negative values")
-    own, shape = memory_strides(node), list(node.shape)
+    shape = list(array.shape)
     for a, n in zip(axes, window, strict=True):
         if shape[a] < n:
             raise ValueError("window shape cannot be larger than input array shape")
         shape[a] -= n - 1
-    strides = (*own, *(own[a] for a in axes))
-    return wrap(frames(node, (*shape, *window), strides))
+
+    def read(p: Node) -> Node:
+        own = memory_strides(p)
+        return frames(p, (*shape, *window), (*own, *(own[a] for a in axes)))
+
+    return _read_only(array, read, "sliding_window_view")
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Non-negative axes, repeats allowed."""
+    sequence = axis if isinstance(axis, Sequence) else (axis,)
+    return tuple(build.normalize_axis(a, ndim) for a in sequence)
 
 
 __all__ = [
