@@ -21,7 +21,7 @@ from ..runtime.cost import LANES, node_seconds
 from ..runtime.machine import Machine
 from ..runtime.threads import run_tasks, scratch
 from . import Cost, Launch, Offer, Refusal
-from .blocking import Blocking, Extent, analyse
+from .blocking import Blocking, Extent, analyse, is_view
 from .numpy_ops import node_function
 from .schedule import Schedule, block_lengths, schedule
 from .tape import Tape, write_tape
@@ -97,7 +97,7 @@ def _refusal(problem: Problem) -> Refusal | None:
             return Refusal(name, problem, "frames of a computed value", cure)
         if node.size == 0:
             return Refusal(name, problem, "an array is empty")
-        if node.op in ("remap", "transpose", "reshape") and id(node.args[0]) in views:
+        if is_view(node, views):
             views.add(id(node))
     return None
 

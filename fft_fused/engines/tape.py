@@ -110,6 +110,7 @@ class _Writer:
                 id(arg) in self.place
                 and len(self.problem.users[id(arg)]) == 1
                 and arg not in self.problem.outputs
+                and not self.problem.users[id(output)]
             )
             if node.op == "transpose" and movable:
                 node, how = arg, ("transpose", tuple(np.argsort(node.attr).tolist()))

@@ -165,8 +165,11 @@ _UFUNCS = {
     "nextafter": "next number after a towards b",
 }
 
+_OPERATORS = {"power": power}  # where the operator differs from the ufunc
+
 _ELEMENTWISE = [
-    Op(n, "elementwise", getattr(np, n).nin, getattr(np, n), d) for n, d in _UFUNCS.items()
+    Op(n, "elementwise", getattr(np, n).nin, _OPERATORS.get(n, getattr(np, n)), d)
+    for n, d in _UFUNCS.items()
 ] + [
     Op("where", "elementwise", 3, where, "a where the condition holds, else b"),
     Op("clip", "elementwise", 3, np.clip, "limit to [b, c]"),

@@ -85,7 +85,7 @@ def transform_spec(
         raise ValueError("at least 1 axis must be transformed")
     lengths = [x.shape[a] for a in axes]
     if s is None and name in _REAL:
-        lengths[-1] = 2 * (lengths[-1] - 1)
+        lengths[-1] = 2 * (lengths[-1] - 1) or int(many)  # SciPy: irfftn of one element has one
     elif s is not None:
         lengths = [n if n != -1 or not many else x.shape[a] for n, a in zip(s, axes, strict=True)]
     if any(n < 1 for n in lengths):

@@ -46,6 +46,14 @@ def drop_trivial(node: Node) -> Node | None:
     return None
 
 
+def imag_of_real(node: Node) -> Node | None:
+    """imag(x) of a real x -> zeros."""
+    match node:
+        case Node("imag", (x,)) if x.dtype.kind != "c":
+            return build.broadcast_to(build.const(node.dtype.type(0)), node.shape)
+    return None
+
+
 def drop_double(node: Node) -> Node | None:
     """conj(conj(x)) -> x, -(-x) -> x for floats."""
     match node:
@@ -192,6 +200,7 @@ def division_by_constant(node: Node) -> Node | None:
 
 ALGEBRA: tuple[Callable[[Node], Node | None], ...] = (
     drop_trivial,
+    imag_of_real,
     fold_constants,
     drop_double,
     power_shortcut,

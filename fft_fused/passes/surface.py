@@ -61,7 +61,10 @@ def _loop_dtypes(node: Node) -> list[np.dtype]:
     if ufunc is None:
         return [a.dtype for a in node.args]
     asked: list[Any] = [_promotion(a) for a in node.args]
-    return list(ufunc.resolve_dtypes((*asked, None))[: len(node.args)])
+    *given, result = ufunc.resolve_dtypes((*asked, None))
+    if result != node.dtype:  # the operator's shortcut: bool ** 2 is square, an int8
+        return [node.dtype] * len(given)
+    return given
 
 
 def _promotion(node: Node) -> Any:
