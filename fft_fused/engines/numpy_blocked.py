@@ -175,7 +175,7 @@ def _cost(problem: Problem, detail: _Detail, machine: Machine) -> Cost:
     rate = machine.rate(working)
     seconds = 0.0
     for node in problem.nodes:
-        once = blocking.loops and not blocking.depends[id(node)] and not OPS[node.op].kind == "reduce"
+        once = blocking.loops and not blocking.depends[id(node)] and OPS[node.op].kind != "reduce"
         if id(node) in blocking.views or node.op == "const" or once:
             continue
         worked = node.args[0] if OPS[node.op].kind == "reduce" else node

@@ -20,9 +20,9 @@ from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS, ufunc_of
 from ..runtime.pocketfft import TRANSFORMS, scale_mode
 from .blocking import Blocking
 from .buffers import Buffer, Memory
-from .numpy_ops import as_pairs, node_function, pieces
-
-ALIASES = {"transpose", "reshape", "pairs", "unpair", "real", "imag", "broadcast_to"}
+from .layout import lay_out
+from .numpy_ops import as_pairs, assign, node_function, pieces
+from .piecewise import cells, slice_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,18 @@ def write_tape(problem: Problem, blocking: Blocking, once: frozenset[int]) -> Ta
 class _Writer:
     def __init__(self, problem: Problem, blocking: Blocking, once: frozenset[int]) -> None:
         self.problem, self.blocking, self.once = problem, blocking, once
-        self.nodes = [n for n in problem.nodes if id(n) not in once and n.op != "const"]
-        self.place = {id(n): p for p, n in enumerate(self.nodes)}
+        layout = lay_out(problem, once)
+        self.nodes, self.place, self.layout = layout.nodes, layout.place, layout
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {"copyto": np.copyto, "as_pairs": as_pairs, "np": np}
+        self.names: dict[str, Any] = {
+            "copyto": np.copyto,
+            "assign": assign,
+            "as_pairs": as_pairs,
+            "np": np,
+        }
         self.text: dict[int, str] = {}
         self.leaves: list[Node] = []
-        self.targets, self.reshaped = self._output_targets()
-        self.memory = Memory(blocking.axes, self._live_until())
+        self.memory = Memory(blocking.axes, layout.until)
 
     def tape(self) -> Tape:
         for position, node in enumerate(self.nodes):
@@ -73,59 +77,14 @@ class _Writer:
         namespace = dict(self.names)
         exec(compile(source, "<fft_fused block>", "exec"), namespace)  # noqa: S102
         return Tape(
-            source, namespace["block"], tuple(self.leaves), tuple(self.memory.buffers), self.reshaped
+            source,
+            namespace["block"],
+            tuple(self.leaves),
+            tuple(self.memory.buffers),
+            self.layout.reshaped,
         )
 
     # ---- where results go
-
-    def _live_until(self) -> dict[int, int]:
-        end = len(self.nodes)
-        until: dict[int, int] = {}
-        outputs = {id(o) for o in self.problem.outputs}
-        for position in range(end - 1, -1, -1):
-            node = self.nodes[position]
-            last = end if id(node) in outputs else position
-            for user in self.problem.users[id(node)]:
-                if id(user) not in self.place:
-                    continue
-                last = max(last, self.place[id(user)])
-                if self._aliases(user):
-                    last = max(last, until[id(user)])
-            until[id(node)] = last
-        return until
-
-    def _aliases(self, node: Node) -> bool:
-        if node.op == "remap":
-            return bool(node.attr[1].is_slice)
-        return node.op in ALIASES and (node.op not in ("real", "imag") or _complex_arg(node))
-
-    def _output_targets(self) -> tuple[dict[int, int], tuple[tuple[str, Any], ...]]:
-        """Which values are computed straight into a result, seen through a final transpose."""
-        targets: dict[int, int] = {}
-        reshaped: list[tuple[str, Any]] = []
-        for k, output in enumerate(self.problem.outputs):
-            node, how = output, ("", None)
-            arg = node.args[0] if node.args else node
-            movable = (
-                id(arg) in self.place
-                and len(self.problem.users[id(arg)]) == 1
-                and arg not in self.problem.outputs
-                and not self.problem.users[id(output)]
-            )
-            if node.op == "transpose" and movable:
-                node, how = arg, ("transpose", tuple(np.argsort(node.attr).tolist()))
-            elif node.op == "reshape" and movable:
-                node, how = arg, ("reshape", arg.shape)
-            if id(node) in self.place and id(node) not in targets:
-                targets[id(node)] = k
-                if node is not output:
-                    self.place.pop(id(output), None)
-                    self.nodes = [n for n in self.nodes if n is not output]
-            else:
-                how = ("", None)
-            reshaped.append(how)
-        self.place = {id(n): p for p, n in enumerate(self.nodes)}
-        return targets, tuple(reshaped)
 
     def _slices(self, node: Node) -> str:
         parts = []
@@ -141,11 +100,13 @@ class _Writer:
         return f"[{', '.join(parts)}]" if parts else ""
 
     def _result(self, node: Node) -> str:
-        return f"O{self.targets[id(node)]}{self._slices(node)}"
+        return f"O{self.layout.targets[id(node)]}{self._slices(node)}"
 
     def _destination(self, node: Node, position: int, inplace: tuple[Node, ...] = ()) -> str:
         """The text of the array a value is computed into."""
-        if id(node) in self.targets:
+        if id(node) in self.layout.forwards:
+            return self._part(node, position)
+        if id(node) in self.layout.targets:
             self.memory.outside(node)
             return self._result(node)
         for arg in inplace:
@@ -154,6 +115,29 @@ class _Writer:
                 self.memory.share(node, arg)
                 return self.text[id(arg)]
         return f"B{self.memory.place(node, position)}"
+
+    def _part(self, node: Node, position: int) -> str:
+        """A part of the array this value goes into, which is made when first needed."""
+        forward = self.layout.forwards[id(node)]
+        target = forward.target
+        name = f"v{self.place[id(target)]}"
+        if id(target) not in self.text:
+            self.lines.append(f"{name} = {self._destination(target, position)}")
+            self.text[id(target)] = name
+            if target.op == "remap":
+                self._fill(target, name)
+        self.memory.share(node, target)
+        part = name + slice_text({forward.axis: (forward.low, forward.high, 1)}, target.ndim)
+        return f"{part}.reshape({self._shape(node)})" if forward.reshaped else part
+
+    def _fill(self, node: Node, name: str) -> None:
+        axis, mapping, fill = node.attr
+        for low, high, piece in pieces(mapping):
+            if piece is None:
+                value = self._function(f"f{self.place[id(node)]}", fill.value)
+                self.lines.append(
+                    f"{name}{slice_text({axis: (low, high, 1)}, node.ndim)} = {value}"
+                )
 
     # ---- values
 
@@ -182,13 +166,17 @@ class _Writer:
         return name
 
     def _emit(self, node: Node, position: int) -> None:
-        args = [self._value(a) for a in node.args]
-        self.text[id(node)] = f"v{position}"
+        if id(node) in self.layout.virtual:
+            base, _ = self.layout.read(node)
+            self.memory.share(node, base)
+            return
+        args = [self._value(self.layout.read(a)[0]) for a in node.args]
+        self.text.setdefault(id(node), f"v{position}")
         kind = OPS[node.op].kind
         special = getattr(self, f"_emit_{node.op}", None)
         if special is not None:
             special(node, position, *args)
-        elif self._aliases(node):
+        elif self.layout.aliases(node):
             self._emit_alias(node, position, args[0])
         elif kind == "elementwise":
             self._emit_elementwise(node, position, args)
@@ -204,15 +192,50 @@ class _Writer:
         ufunc = ufunc_of(node.op)
         function = ufunc if ufunc is not None else OPS[node.op].numpy
         name = self._function(node.op, function)
+        reads = [self.layout.read(a) for a in node.args]
+        if any(maps for _, maps in reads):
+            self._emit_cells(node, position, args, reads, f"{name}({{}}, out={{}})")
+            return
         safe = node.args if ufunc is not None or node.op == "abs2" else ()
         out = self._destination(node, position, safe)
         self._line(node, position, f"{name}({', '.join(args)}, out={out})")
 
+    def _emit_cells(
+        self,
+        node: Node,
+        position: int,
+        args: list[str],
+        reads: list[tuple[Node, dict[int, AxisMap]]],
+        call: str,
+    ) -> None:
+        """One call for each box of the result in which all shifts are plain slices."""
+        self._line(node, position, self._destination(node, position))
+        shifts = [node.ndim - base.ndim for base, _ in reads]
+        maps = [
+            {axis + shift: m for axis, m in by_axis.items()}
+            for (_, by_axis), shift in zip(reads, shifts, strict=True)
+        ]
+        for cell in cells(maps):
+            parts = []
+            for text, (base, _), shift, ranges in zip(args, reads, shifts, cell.reads, strict=True):
+                own = {
+                    axis - shift: r
+                    for axis, r in ranges.items()
+                    if r is not None and axis >= shift and base.shape[axis - shift] != 1
+                }
+                parts.append(text + slice_text(own, base.ndim))
+            out = f"v{position}{slice_text(cell.out, node.ndim)}"
+            self.lines.append(call.format(", ".join(parts), out))
+
     def _emit_astype(self, node: Node, position: int, arg: str) -> None:
-        out = self._destination(node, position)
-        if node.args[0].dtype.kind == "c" and node.dtype.kind != "c":
+        base, maps = self.layout.read(node.args[0])
+        if base.dtype.kind == "c" and node.dtype.kind != "c":
             arg += ".real"
-        self._line(node, position, out)
+        if maps:
+            call = "copyto({1}, {0}, casting='unsafe')"
+            self._emit_cells(node, position, [arg], [(base, maps)], call)
+            return
+        self._line(node, position, self._destination(node, position))
         self.lines.append(f"copyto(v{position}, {arg}, casting='unsafe')")
 
     def _emit_alias(self, node: Node, position: int, arg: str) -> None:
@@ -229,9 +252,9 @@ class _Writer:
                 call = f"np.broadcast_to({arg}, {self._shape(node)})"
             case _:
                 call = f"{arg}.reshape({self._shape(node)})"
-        if id(node) in self.targets:
+        if id(node) in self.layout.targets:
             out = self._result(node)
-            self.lines.append(f"copyto({out}, {call})")
+            self.lines.append(f"assign({out}, {call})")
             self._line(node, position, out)
         else:
             self._line(node, position, call)
@@ -244,33 +267,35 @@ class _Writer:
         return "(" + "".join(f"{d}, " for d in dims) + ")"
 
     def _emit_remap(self, node: Node, position: int, arg: str) -> None:
-        axis, mapping, fill = node.attr
+        axis, mapping, _ = node.attr
         if mapping.is_slice:
             self._emit_slice(node, position, arg, axis, mapping)
             return
-        out = self._destination(node, position)
-        self._line(node, position, out)
-        for low, high, piece in pieces(mapping):
-            if piece is None:
-                source = self._function(f"f{position}", fill.value)
-            else:
-                source = f"{arg}{_at(axis, *piece)}"
-            self.lines.append(f"v{position}{_at(axis, low, high)} = {source}")
+        if id(node.args[0]) in self.layout.forwards:
+            return
+        base, maps = self.layout.read(node.args[0])
+        self._line(node, position, self._destination(node, position))
+        self._fill(node, f"v{position}")
+        maps[axis] = mapping.after(maps[axis]) if axis in maps else mapping
+        for cell in cells([maps]):
+            (ranges,) = cell.reads
+            if None not in ranges.values():
+                source = f"{arg}{slice_text(ranges, node.ndim)}"  # type: ignore[arg-type]
+                self.lines.append(f"v{position}{slice_text(cell.out, node.ndim)} = {source}")
 
     def _emit_slice(self, node: Node, position: int, arg: str, axis: int, mapping: AxisMap) -> None:
         own, source = (self.blocking.axes[id(n)][axis] for n in (node, node.args[0]))
         if own.loop is not None:
-            start = mapping.pieces[0].start or 0
-            low = start - source.before
-            call = f"{arg}{_at(axis, low, f'hi{own.loop}-lo{own.loop}+{low}')}"
+            low = (mapping.pieces[0].start or 0) - source.before
+            part = f"[{':, ' * axis}{low}:hi{own.loop}-lo{own.loop}+{low}]"
         else:
-            part = next((p for _, _, p in pieces(mapping)), (0, 0))
-            assert part is not None
-            call = f"{arg}{_at(axis, *part)}"
+            bounds = next((p for _, _, p in pieces(mapping) if p is not None), (0, 0, 1))
+            part = slice_text({axis: bounds}, node.ndim)
+        call = arg + part
         self.memory.share(node, node.args[0])
-        if id(node) in self.targets:
+        if id(node) in self.layout.targets:
             out = self._result(node)
-            self.lines.append(f"copyto({out}, {call})")
+            self.lines.append(f"assign({out}, {call})")
             call = out
         self._line(node, position, call)
 
@@ -294,11 +319,15 @@ class _Writer:
         self.lines.append(f"v{position}[{', '.join(parts)}] = {value}")
 
     def _emit_concat(self, node: Node, position: int, *args: str) -> None:
-        self._line(node, position, self._destination(node, position))
+        if id(node) not in self.layout.forwarded_into:
+            self._line(node, position, self._destination(node, position))
         low = 0
         for text, arg in zip(args, node.args, strict=True):
             high = low + arg.shape[node.attr]
-            self.lines.append(f"v{position}{_at(node.attr, low, high)} = {text}")
+            source = arg.args[0] if arg.op == "reshape" else arg
+            if not {id(arg), id(source)} & set(self.layout.forwards):
+                part = slice_text({node.attr: (low, high, 1)}, node.ndim)
+                self.lines.append(f"v{position}{part} = {text}")
             low = high
 
     def _emit_dft(self, node: Node, position: int, arg: str) -> None:
@@ -341,17 +370,7 @@ class _Writer:
 
     def _copy_outputs(self) -> None:
         for k, output in enumerate(self.problem.outputs):
-            if self.targets.get(id(output)) == k or self.reshaped[k][0]:
+            if self.layout.targets.get(id(output)) == k or self.layout.reshaped[k][0]:
                 continue
             value = self._value(output)
-            self.lines.append(f"copyto(O{k}{self._slices(output)}, {value})")
-
-
-def _complex_arg(node: Node) -> bool:
-    return node.args[0].dtype.kind == "c"
-
-
-def _at(axis: int, low: Any, high: Any, step: int = 1) -> str:
-    stop = "" if isinstance(high, int) and high < 0 else high
-    text = f"{low}:{stop}" + (f":{step}" if step != 1 else "")
-    return "[" + ":, " * axis + text + "]"
+            self.lines.append(f"assign(O{k}{self._slices(output)}, {value})")

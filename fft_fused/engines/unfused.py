@@ -21,7 +21,6 @@ from . import Cost, Launch, Offer
 from .numpy_ops import node_function
 
 _MAYBE_VIEWS = VIEWS | {"remap"}
-_NOT_OWN = _MAYBE_VIEWS | {"operand", "scalar", "const"}
 
 
 def evaluate(
@@ -88,6 +87,7 @@ class Steps:
 
     def __init__(self, nodes: Sequence[Node], outputs: Sequence[Node]) -> None:
         self.nodes, self.outputs = tuple(nodes), tuple(outputs)
+        self._made = {id(n) for n in nodes if n.op != "const"}
         last = {id(o): -1 for o in outputs}
         dead: dict[int, list[int]] = {}
         for place in range(len(nodes) - 1, -1, -1):
@@ -103,7 +103,7 @@ class Steps:
     def _base_key(self, node: Node, place: int, last: dict[int, int]) -> tuple[Any, ...] | None:
         """An update may write into its base: a value of its own memory that nothing else reads."""
         base = node.args[0] if node.op == "update" else None
-        if base is None or base.ndim == 0 or base.op in _NOT_OWN:
+        if base is None or base.ndim == 0 or base.op in _MAYBE_VIEWS or id(base) not in self._made:
             return None
         aliases = {id(base)}
         for other in self.nodes:
@@ -203,7 +203,7 @@ def _widened_node(node: Node, args: tuple[Node, ...]) -> Node:
     return Node(node.op, args, attr, node.shape, dtype, node.weak)
 
 
-def _widened_frames(node: Node, dtype: np.dtype) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    shape, strides = node.attr
+def _widened_frames(node: Node, dtype: np.dtype) -> tuple[Any, ...]:
+    shape, strides, of_memory = node.attr
     ratio = operator.floordiv(dtype.itemsize, node.dtype.itemsize)
-    return shape, tuple(s * ratio for s in strides)
+    return shape, tuple(s * ratio for s in strides), of_memory

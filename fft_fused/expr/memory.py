@@ -31,7 +31,7 @@ def frames(x: Node, shape: Sequence[int], strides: Sequence[int]) -> Node:
             raise ValueError(
                 f"as_strided: strides {strides} are no multiples of {x.dtype.itemsize}"
             )
-    return Node("frames", (x,), (shape, strides), shape, x.dtype)
+    return Node("frames", (x,), (shape, strides, in_memory(x)), shape, x.dtype)
 
 
 def in_memory(x: Node) -> bool:

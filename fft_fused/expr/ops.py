@@ -43,14 +43,22 @@ def cis(phase: Any, out: Any = None) -> Any:
 def phasor(z: Any, out: Any = None) -> Any:
     """``exp(1j*angle(z))``: z over its modulus, 1 where z is zero."""
     modulus = np.absolute(z)
-    bad = ~(np.isfinite(modulus) & (modulus > np.finfo(modulus.dtype).tiny))
-    if not bad.any():
-        return np.divide(z, modulus, out=out)
-    modulus[bad] = 1
-    out = np.divide(z, modulus, out=out)
-    if np.ndim(out) == 0:
-        return cis(np.angle(z))
-    out[bad] = cis(np.angle(np.broadcast_to(z, out.shape)[bad]))
+    smallest = np.finfo(modulus.dtype).tiny
+    if modulus.min() > smallest and modulus.max() < np.inf:
+        return np.multiply(z, np.reciprocal(modulus), out=out)
+    bad = ~(np.isfinite(modulus) & (modulus > smallest))
+    unit = np.asarray(np.multiply(z, np.reciprocal(np.where(bad, 1, modulus)), out=out))
+    unit[bad] = cis(np.angle(np.broadcast_to(z, unit.shape)[bad]))
+    return unit
+
+
+def divide_real(z: Any, r: Any, out: Any = None) -> Any:
+    """``z / r`` of a complex and a real, both parts divided."""
+    if out is None:
+        dtype = np.result_type(z, r)
+        out = np.empty(np.broadcast_shapes(np.shape(z), np.shape(r)), dtype)
+    np.divide(np.real(z), r, out=out.real)
+    np.divide(np.imag(z), r, out=out.imag)
     return out
 
 
@@ -180,6 +188,7 @@ _ELEMENTWISE = [
     Op("astype", "elementwise", 1, None, "convert to a dtype"),
     Op("abs2", "elementwise", 1, abs2, "abs(z)**2", internal=True),
     Op("cis", "elementwise", 1, cis, "exp(1j*a) of a real phase", internal=True),
+    Op("divide_real", "elementwise", 2, divide_real, "a / b of a real b", internal=True),
     Op("phasor", "elementwise", 1, phasor, "exp(1j*angle(z))", internal=True),
 ]
 

@@ -198,6 +198,17 @@ def division_by_constant(node: Node) -> Node | None:
     return None
 
 
+def division_by_real(node: Node) -> Node | None:
+    """z / (r + 0j) -> both parts divided by r: no complex division."""
+    if node.op != "divide" or node.dtype.kind != "c" or node.args[0].dtype != node.dtype:
+        return None
+    z, divisor = node.args
+    real = real_valued(divisor)
+    if real is None or (z.op == "const" and divisor.op != "const"):
+        return None
+    return Node("divide_real", (z, real), None, node.shape, node.dtype)
+
+
 ALGEBRA: tuple[Callable[[Node], Node | None], ...] = (
     drop_trivial,
     imag_of_real,
@@ -211,4 +222,5 @@ ALGEBRA: tuple[Callable[[Node], Node | None], ...] = (
     unit_phasor,
     unit_factor,
     division_by_constant,
+    division_by_real,
 )

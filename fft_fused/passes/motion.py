@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..expr.index import AxisMap
-from ..expr.node import Node, walk
+from ..expr.node import Node
 from ..expr.ops import is_elementwise
 from .surface import remap
 
@@ -40,18 +40,8 @@ def below_elementwise(node: Node, uses: Uses) -> Node | None:
     (axis, mapping, _), inner = node.attr, node.args[0]
     if mapping.fills or uses(inner) > 1 or mapping.extent == 1:
         return None
-    if not mapping.is_slice and sum(_is_heavy(a, inner, axis) for a in inner.args) > 1:
-        return None
     args = tuple(_remap_broadcast(a, inner.ndim, axis, mapping) for a in inner.args)
     return replace(inner, args=args, shape=node.shape)
-
-
-def _is_heavy(arg: Node, user: Node, axis: int) -> bool:
-    """Reads memory along the axis: a map on it costs a copy, unlike on tables of indices."""
-    place = axis - (user.ndim - arg.ndim)
-    if place < 0 or arg.shape[place] == 1:
-        return False
-    return any(n.op in ("operand", "dft") for n in walk([arg]))
 
 
 def _remap_broadcast(arg: Node, ndim: int, axis: int, mapping: AxisMap) -> Node:

@@ -27,7 +27,8 @@ _SLOW_COMPLEX = {
     "power": 100.0,
     "absolute": 0.2,
     "abs2": 0.25,
-    "phasor": 0.6,
+    "phasor": 0.7,
+    "divide_real": 0.6,
     "angle": 1.4,
     "where": 1.0,
 }
@@ -85,7 +86,11 @@ def _dft(node: Node, rows: int) -> float:
     if spec.kind == "r2c":
         elements = node.size
     alone = _SINGLE_ROW if spec.axis == node.ndim - 1 and rows < LANES else 1.0
-    return _stage(spec.n, elements) * alone * (node.dtype.itemsize / 8 if node.dtype.kind == "c" else 1)
+    return (
+        _stage(spec.n, elements)
+        * alone
+        * (node.dtype.itemsize / 8 if node.dtype.kind == "c" else 1)
+    )
 
 
 def _stage(n: int, elements: int) -> float:
