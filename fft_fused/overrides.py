@@ -134,7 +134,5 @@ def _table() -> dict[Callable[..., Any], Callable[..., Any]]:
         theirs = getattr(np.fft, name, None)
         if theirs is not None:
             table[theirs] = getattr(transforms, name)
-    tricks = np.lib.stride_tricks
-    table[tricks.as_strided] = xp.as_strided
-    table[tricks.sliding_window_view] = xp.sliding_window_view
+    table[np.lib.stride_tricks.sliding_window_view] = xp.sliding_window_view
     return table

@@ -13,7 +13,7 @@ from scipy.fft import prev_fast_len as prev_fast_len
 from .expr import build
 from .expr.node import Node
 from .expr.recording import tracing
-from .expr.spectrum import REAL_TO_REAL, transform_dtype, transform_spec
+from .expr.spectrum import REAL_TO_REAL, transform_spec
 from .record import as_node, is_lazy, wrap
 from .runtime.pocketfft import implementation
 
@@ -78,7 +78,7 @@ def _lazily(
     node = x.node
     spec = transform_spec(node, base, s, axes, norm, many, **extra)
     if not spec.axes:
-        return wrap(build.astype(node, transform_dtype(node.dtype, "dct")))
+        return wrap(node)
     return wrap(build.transform(node, spec))
 
 
@@ -154,7 +154,6 @@ def _real_several(name: str, base: str) -> Callable[..., Any]:
         norm: Any = None,
         overwrite_x: bool = False,
         workers: int | None = None,
-        *,
         orthogonalize: bool | None = None,
     ) -> Any:
         if is_lazy(x):
