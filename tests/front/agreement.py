@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,17 @@ import numpy as np
 from fft_fused import LazyArray, lazy
 from fft_fused.engines.unfused import evaluate
 from fft_fused.passes.trace import arrays_of, collect
+
+X = np.arange(1.0, 13.0).reshape(3, 4)
+Z = (X + 1j * X[::-1]).astype(np.complex64)
+
+
+def sample(code: str, shape: tuple[int, ...] = (3, 4)) -> np.ndarray:
+    """Small values of a dtype, no zeros but for bool."""
+    values = np.arange(1, math.prod(shape) + 1).reshape(shape)
+    if code == "?":
+        return values % 3 == 0
+    return (values * (1 - 0.5j)).astype(code) if np.dtype(code).kind == "c" else values.astype(code)
 
 
 def recorded(value: LazyArray) -> np.ndarray:

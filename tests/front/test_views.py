@@ -1,0 +1,346 @@
+"""Views of lazy arrays and writes: each program runs on NumPy and lazily."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fft_fused import lazy, xp
+
+from .agreement import X, Z, assert_agrees, sample
+
+FORTRAN = np.asfortranarray(X)
+
+
+def slice_changes_base(a):
+    b = a[1:]
+    b *= 2
+    return a, b
+
+
+def base_changes_slice(a):
+    b = a[1:, ::2]
+    a[...] = 0
+    return a, b
+
+
+def views_of_views(a):
+    b = a[::2]
+    c = b[:, 1:]
+    c += 10
+    b[0] = -1
+    return a, b, c
+
+
+def reversed_slice(a):
+    b = a[::-1, ::-1]
+    b[0] = 7
+    a[0, 0] += 1
+    return a, b
+
+
+def new_axis_and_ellipsis(a):
+    b = a[None, ..., 1]
+    b += 5
+    return a, b
+
+
+def zero_d_view(a):
+    b = a[0, 1, ...]
+    b += 5
+    return a, b
+
+
+def element_is_no_view(a):
+    b = a[0, 1]
+    b += 5
+    return a, b
+
+
+def elements_of_a_loop_are_no_views(a):
+    for v in a[0]:
+        v += 1
+    return a
+
+
+def rows_of_a_loop_are_views(a):
+    for row in a:
+        row += row[0]
+    return a
+
+
+def transposed(a):
+    b = a.T
+    b[0] = 9
+    a[1, 1] = -1
+    return a, b
+
+
+def swapped_and_moved(a):
+    b = np.moveaxis(np.swapaxes(a, 0, 1), 0, 1)
+    b *= 3
+    return a, b
+
+
+def reshaped(a):
+    b = a.reshape(2, 6)
+    b[1] = 0
+    return a, b
+
+
+def raveled(a):
+    b = a.ravel()
+    b[::5] = 0
+    return a, b
+
+
+def flattened_is_a_copy(a):
+    b = a.flatten()
+    b[:] = 0
+    return a, b
+
+
+def reshaped_column_part(a):
+    b = a[:, :2].reshape(-1)
+    b[:] = 0
+    return a, b
+
+
+def reshaped_transpose(a):
+    b = a.T.reshape(-1)
+    b[:] = 0
+    return a, b
+
+
+def reshaped_rows(a):
+    b = a[:2].reshape(4, 2)
+    b[:] = 0
+    return a, b
+
+
+def split_axis_of_a_strided_view(a):
+    b = a[:, ::2].reshape(3, 2, 1)
+    b[:] = 0
+    return a, b
+
+
+def reshape_after_write(a):
+    a += 1
+    b = a.reshape(-1)
+    b[::2] = 0
+    return a, b
+
+
+def squeezed_and_expanded(a):
+    b = np.expand_dims(a, 1)
+    b.squeeze(1)[0] = 4
+    return a, b
+
+
+def flipped(a):
+    b = np.flip(a, 1)
+    b[:, 0] = 0
+    return a, b
+
+
+def broadcast_follows(a):
+    b = np.broadcast_to(a, (2, 3, 4))
+    a *= 2
+    return b
+
+
+def windows_follow(a):
+    b = np.lib.stride_tricks.sliding_window_view(a, 2, axis=1)
+    a[:, 1] = -1
+    return b
+
+
+def copies_do_not_follow(a):
+    b, c, d = a.copy(), np.copy(a), a.astype(a.dtype)
+    a += 1
+    return b, c, d
+
+
+def second_name_follows(a):
+    b = a
+    b += 1
+    return a
+
+
+def results_do_not_follow(a):
+    b = a * 2
+    a += 1
+    return b
+
+
+def in_place_through_a_key(a):
+    a[:, 1:-1] *= 2
+    a[0] += a[1]
+    a[1, 2] -= 3
+    return a
+
+
+def overlapping_assignment(a):
+    a[:, 1:] = a[:, :-1]
+    a[0] = a[1]
+    return a
+
+
+def swap_rows(a):
+    a[0], a[1] = a[1].copy(), a[0].copy()
+    return a
+
+
+def mask_assignment(a):
+    a[a > 6] = 0
+    a[a == 2] = np.float64(8)
+    a[a < 5] = [3]
+    return a
+
+
+def mask_assignment_into_a_view(a):
+    b = a[1:]
+    b[b > 6] = 0
+    return a, b
+
+
+def list_assignment(a):
+    a[1] = [1, 2, 3, 4]
+    a[:, 0] = 5
+    a[2, 1:3] = (7, 8)
+    return a
+
+
+def assignment_with_extra_leading_ones(a):
+    a[0] = np.ones((1, 1, 4))
+    return a
+
+
+VIEW_PROGRAMS = [
+    *(slice_changes_base, base_changes_slice, views_of_views, reversed_slice),
+    *(new_axis_and_ellipsis, zero_d_view, element_is_no_view, elements_of_a_loop_are_no_views),
+    *(rows_of_a_loop_are_views, transposed, swapped_and_moved, reshaped, raveled),
+    *(flattened_is_a_copy, reshaped_column_part, reshaped_transpose, reshaped_rows),
+    *(split_axis_of_a_strided_view, reshape_after_write, squeezed_and_expanded, flipped),
+    *(broadcast_follows, windows_follow, copies_do_not_follow, second_name_follows),
+    *(results_do_not_follow, in_place_through_a_key, overlapping_assignment, swap_rows),
+    *(mask_assignment, mask_assignment_into_a_view, list_assignment),
+    assignment_with_extra_leading_ones,
+]
+
+
+@pytest.mark.parametrize("program", VIEW_PROGRAMS)
+@pytest.mark.parametrize("array", [X, FORTRAN, Z.real.copy()], ids=["C", "F", "f4"])
+def test_views_and_writes_are_numpys(program, array):
+    assert_agrees(program, array)
+
+
+def real_part_writes(z):
+    z.real *= 2
+    z.real[0] = 1
+    return z, z.real
+
+
+def imag_part_writes(z):
+    part = z.imag
+    part[:, 1] = 0
+    z.imag = 3
+    z[0, 0] = 1 - 1j
+    return z, part
+
+
+def parts_by_function_are_views(z):
+    np.real(z)[0] = 0
+    np.imag(z)[1] += 1
+    return z
+
+
+def part_of_a_strided_view(z):
+    part = z[:, ::2].real
+    flat = part.reshape(-1)
+    flat[:] = 0
+    return z, part, flat
+
+
+def floats_of_complex(z):
+    pairs = z.view(np.float32)
+    pairs[:, ::2] = 0
+    return z, pairs
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(real_part_writes, imag_part_writes, parts_by_function_are_views),
+        *(part_of_a_strided_view, floats_of_complex),
+    ],
+)
+def test_parts_of_complex_arrays_are_views(program):
+    assert_agrees(program, Z)
+
+
+def test_part_of_a_zero_d_view_can_be_written():
+    def program(z):
+        z[0, 0, ...].real[...] = 9
+        return z
+
+    assert_agrees(program, Z)
+
+
+def test_complex_view_of_float_pairs():
+    def program(x):
+        z = x.view(np.complex64)
+        z *= 1j
+        return x, z
+
+    assert_agrees(program, sample("f4"))
+
+
+@pytest.mark.parametrize("code", ["i4", "u1", "f4", "c8"])
+@pytest.mark.parametrize("value", [1, 2.75, True, np.float64(1.5), np.int8(3)])
+def test_assigned_values_are_cast(code, value):
+    def program(x):
+        x[0] = value
+        x[1:, 0] = value
+        return x
+
+    assert_agrees(program, sample(code))
+
+
+def test_assigning_an_integer_out_of_range_is_numpys_overflow_error():
+    x = lazy(sample("u1"))
+    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
+        x[0] = 300
+
+
+@pytest.mark.parametrize("key", [0, X > 3])
+def test_assigning_complex_to_real_is_refused(key):
+    x = lazy(X)
+    with pytest.raises(TypeError, match=r"value is complex128, x is float64; take value\.real"):
+        x[key] = 1j
+
+
+def test_assigning_a_wrong_shape_is_numpys_error():
+    x = lazy(X)
+    with pytest.raises(ValueError, match=r"could not broadcast input array from shape \(3,\)"):
+        x[0] = np.ones(3)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: np.broadcast_to(x, (2, 3, 4)), lambda x: x.imag, lambda x: xp.as_strided(x)]
+)
+def test_read_only_views_refuse_writes(make):
+    view = make(lazy(X))
+    with pytest.raises(ValueError, match="read-only"):
+        view[...] = 0
+
+
+def test_thousands_of_views_of_views():
+    x = lazy(np.arange(5000.0))
+    view = x
+    for _ in range(2500):
+        view = view[1:]
+    view *= 2
+    assert view.shape == (2500,)
+    np.testing.assert_array_equal(x.compute()[2499:2502], [2499, 5000, 5002])
+    assert view.reshape(50, 50).root is x
