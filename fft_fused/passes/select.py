@@ -30,8 +30,7 @@ def select(
     Raises
     ------
     NotFusedError
-        Under ``strict`` when a transform with work around it is left to an engine that fuses
-        nothing.
+        Under ``strict`` when part of the program can only run on an engine that fuses nothing.
     """
     count = len(program.steps)
     best: list[tuple[float, tuple[Offer, ...]] | None] = [(0.0, ())] + [None] * count
@@ -42,7 +41,7 @@ def select(
             if so_far is None:
                 continue
             for offer in _offers(program, first, stop, engines, machine, asked):
-                total = so_far[0] + _price(offer, machine)
+                total = so_far[0] + _price(offer, machine, strict)
                 known = best[stop]
                 if known is None or total < known[0]:
                     best[stop] = (total, (*so_far[1], offer))
@@ -55,10 +54,10 @@ def select(
     return Selection(found[1], others, sum(o.cost.seconds for o in found[1]))
 
 
-def _price(offer: Offer, machine: Machine) -> float:
-    if machine.preferred in (None, offer.engine):
-        return offer.cost.seconds
-    return offer.cost.seconds + 1e6 * len(offer.problem.nodes)
+def _price(offer: Offer, machine: Machine, strict: bool) -> float:
+    """Seconds; a last resort costs more than anything else."""
+    wanted = machine.preferred in (None, offer.engine) and (offer.fused or not strict)
+    return offer.cost.seconds + (0 if wanted else 1e6 * len(offer.problem.nodes))
 
 
 def _offers(
@@ -77,7 +76,7 @@ def _offers(
 
 def _check_fused(offers: Sequence[Offer], others: Sequence[Offer | Refusal]) -> None:
     for offer in offers:
-        if offer.fused or len(offer.problem.nodes) < 2:
+        if offer.fused:
             continue
         steps = " > ".join(n.op for n in offer.problem.nodes)
         why = next(

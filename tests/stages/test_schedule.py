@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given
@@ -50,7 +51,21 @@ def test_tasks_that_share_an_accumulator_write_to_different_places(extents, data
     ],
 )
 def test_block_lengths_fill_the_innermost_loop_first(extents, unit, target, lengths):
-    assert block_lengths(extents, unit, target) == lengths
+    assert block_lengths(extents, lambda lengths: unit * math.prod(lengths), target) == lengths
+
+
+@given(loops, st.integers(1, 64), st.integers(1, 4))
+def test_lanes_are_reached_where_the_extents_allow_it(extents, target, lanes):
+    lengths = block_lengths(extents, math.prod, target, lanes=lanes)
+    assert all(1 <= length <= n for length, n in zip(lengths, extents, strict=True))
+    assert math.prod(lengths) >= min(lanes, math.prod(extents))
+
+
+def test_halo_is_counted_in_the_bytes_of_a_block():
+    def with_halo(lengths):
+        return (lengths[0] + 7) * 100
+
+    assert block_lengths((1000,), with_halo, 3000) == (23,)
 
 
 def test_accumulators_are_bounded_in_bytes():
