@@ -147,8 +147,8 @@ class LazyArray(Operators, Methods, Values):
             self._set_where(key, self._assignable(value))
             return
         key = aliasing.checked_key(key)
-        if isinstance(value, LazyArray) and self._is_own_slice(value, key):
-            return
+        if isinstance(value, LazyArray) and _same(value.node, build.getitem(self.node, key)):
+            return  # ``x[key] *= 2`` ends by assigning the view that was just written to
         self.store(build.update(self.node, key, self._assignable(value)))
 
     def _assignable(self, value: Any) -> Node:
@@ -162,13 +162,6 @@ class LazyArray(Operators, Methods, Values):
                 "take value.real or abs(value)"
             )
         return node
-
-    def _is_own_slice(self, value: LazyArray, key: Any) -> bool:
-        """``x[key] *= 2`` ends by assigning to ``x[key]`` the view that was just written to."""
-        window = value.window
-        if window is None or window.parent is not self:
-            return False
-        return _same_read(value.node, build.getitem(self.node, key))
 
     def _set_where(self, mask: Any, value: Node) -> None:
         if mask.shape != self.shape:
@@ -261,7 +254,7 @@ class LazyArray(Operators, Methods, Values):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._set_part("real", value)
+        self._part("real")[...] = value
 
     @property
     def imag(self) -> LazyArray:
@@ -270,18 +263,12 @@ class LazyArray(Operators, Methods, Values):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._set_part("imag", value)
+        self._part("imag")[...] = value
 
     def _part(self, name: str) -> LazyArray:
         if self.is_number:
             return LazyArray(combine(name, self.node))
         return LazyArray.through(aliasing.part(self, name))
-
-    def _set_part(self, name: str, value: Any) -> None:
-        """``x.real *= 2`` ends by setting the view that was just written to: nothing to do."""
-        part = self._part(name)
-        if not (isinstance(value, LazyArray) and _same_read(value.node, part.node)):
-            part[...] = value
 
     # ---- copies
 
@@ -301,9 +288,9 @@ class LazyArray(Operators, Methods, Values):
     conjugate = conj
 
 
-def _same_read(a: Node, b: Node) -> bool:
-    same = a.op == b.op and a.attr == b.attr and a.args == b.args
-    return a is b or (same and bool(a.args))
+def _same(a: Node, b: Node) -> bool:
+    """Is it one value, perhaps read twice?"""
+    return a is b or (a.op, a.attr, a.args) == (b.op, b.attr, b.args)
 
 
 def lazy(array: Any, name: str | None = None) -> LazyArray:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 
 from fft_fused import lazy, xp
+from fft_fused.expr.node import walk
 
 from .agreement import X, Z, assert_agrees, sample
 
@@ -173,6 +176,19 @@ def results_do_not_follow(a):
     return b
 
 
+def three_axes_permuted(a):
+    b = a.reshape(3, 2, 2).transpose(2, 0, 1)
+    b[0] = 9
+    b[:, 1] *= 2
+    return a, b
+
+
+def merged_part_of_rows(a):
+    b = a[:, 1:].reshape(-1)
+    b[:] = 0
+    return a, b
+
+
 def in_place_through_a_key(a):
     a[:, 1:-1] *= 2
     a[0] += a[1]
@@ -223,7 +239,14 @@ VIEW_PROGRAMS = [
     *(flattened_is_a_copy, reshaped_column_part, reshaped_transpose, reshaped_rows),
     *(split_axis_of_a_strided_view, reshape_after_write, squeezed_and_expanded, flipped),
     *(broadcast_follows, windows_follow, copies_do_not_follow, second_name_follows),
-    *(results_do_not_follow, in_place_through_a_key, overlapping_assignment, swap_rows),
+    *(
+        results_do_not_follow,
+        three_axes_permuted,
+        merged_part_of_rows,
+        in_place_through_a_key,
+        overlapping_assignment,
+        swap_rows,
+    ),
     *(mask_assignment, mask_assignment_into_a_view, list_assignment),
     assignment_with_extra_leading_ones,
 ]
@@ -262,9 +285,17 @@ def part_of_a_strided_view(z):
     return z, part, flat
 
 
+def merged_part_of_rows_of_a_part(z):
+    flat = z[:, 1:].real.reshape(-1)
+    flat[:] = 0
+    return z, flat
+
+
 def floats_of_complex(z):
     pairs = z.view(np.float32)
     pairs[:, ::2] = 0
+    flat = pairs.reshape(-1)
+    flat[1::8] = 7
     return z, pairs
 
 
@@ -272,7 +303,7 @@ def floats_of_complex(z):
     "program",
     [
         *(real_part_writes, imag_part_writes, parts_by_function_are_views),
-        *(part_of_a_strided_view, floats_of_complex),
+        *(part_of_a_strided_view, merged_part_of_rows_of_a_part, floats_of_complex),
     ],
 )
 def test_parts_of_complex_arrays_are_views(program):
@@ -291,9 +322,34 @@ def test_complex_view_of_float_pairs():
     def program(x):
         z = x.view(np.complex64)
         z *= 1j
+        z.reshape(-1)[1::2] = 5j
         return x, z
 
     assert_agrees(program, sample("f4"))
+
+
+def test_a_zero_d_array_is_written_in_place():
+    def program(x):
+        same = x
+        x += 1
+        return same
+
+    assert_agrees(program, np.asarray(3.0))
+
+
+@pytest.mark.parametrize(
+    ("write", "updates"),
+    [
+        (lambda z: operator.setitem(z, 0, operator.imul(z[0], 2)), 1),
+        (lambda z: setattr(z, "real", operator.imul(z.real, 2)), 1),
+        (lambda z: operator.setitem(z, 0, z[0]), 0),
+        (lambda z: operator.setitem(z, 0, z[1]), 1),
+    ],
+)
+def test_an_in_place_operator_through_a_key_or_part_records_one_update(write, updates):
+    z = lazy(Z)
+    write(z)
+    assert [n.op for n in walk([z.node])].count("update") == updates
 
 
 @pytest.mark.parametrize("code", ["i4", "u1", "f4", "c8"])

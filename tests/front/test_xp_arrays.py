@@ -153,6 +153,7 @@ def test_makers_know_one_device_and_no_unknown_argument(make):
         lambda x: np.swapaxes(x, 0, 1),
         lambda x: np.moveaxis(x, 0, -1),
         lambda x: np.moveaxis(x[None], [0, 1], [-1, 0]),
+        lambda x: np.moveaxis(x.reshape(3, 1, 2, 2), [0, 1], [2, 1]),
         lambda x: np.expand_dims(x, 1),
         lambda x: np.expand_dims(x, (0, -1)),
         lambda x: np.squeeze(x[None, :, None]),
