@@ -106,7 +106,10 @@ def analyse(problem: Problem, tables: frozenset[int] = frozenset()) -> Blocking:
         elif id(node) not in views:
             _link(node, classes)
     _pin_reductions(problem, classes)
-    derived = _derive(classes)
+    _pin_outer_products(problem, classes, {})
+    derived = _derive(problem, classes)
+    while _pin_outer_products(problem, classes, derived):
+        derived = _derive(problem, classes)
     return _loops(problem, classes, derived, views)
 
 
@@ -263,9 +266,12 @@ def _pin_reductions(problem: Problem, classes: _Classes) -> None:
                 classes.pin((id(node.args[0]), axis))
 
 
-def _derive(classes: _Classes) -> dict[Axis, tuple[Axis, int, int]]:
+def _derive(problem: Problem, classes: _Classes) -> dict[Axis, tuple[Axis, int, int]]:
     """Classes read at shifted positions of another: root -> (loop root, least, greatest)."""
     found: dict[Axis, tuple[Axis, int, int]] = {}
+    for axis in _counted_axes(problem):
+        if any(classes.find(arg) == classes.find(axis) for _, arg, _ in classes.shifted):
+            classes.pin(axis)
     for out, arg, start in classes.shifted:
         target, source = classes.find(out), classes.find(arg)
         if target in classes.whole or source in classes.whole:
@@ -286,6 +292,32 @@ def _derive(classes: _Classes) -> dict[Axis, tuple[Axis, int, int]]:
             classes.pin(out)
             classes.pin(arg)
     return {s: t for s, t in found.items() if s not in classes.whole and t[0] not in classes.whole}
+
+
+def _pin_outer_products(
+    problem: Problem, classes: _Classes, derived: dict[Axis, tuple[Axis, int, int]]
+) -> bool:
+    """Axes in step with each other within one value, as in ``x[:, None] * x``, stay whole."""
+    pinned = False
+    for node in (*problem.inputs, *problem.nodes):
+        roots = [classes.find((id(node), a)) for a, n in enumerate(node.shape) if n > 1]
+        loops = [derived[r][0] if r in derived else r for r in roots]
+        for root, loop in zip(roots, loops, strict=True):
+            if loops.count(loop) > 1 and not (root in classes.whole and loop in classes.whole):
+                classes.pin(root)
+                classes.pin(loop)
+                pinned = True
+    return pinned
+
+
+def _counted_axes(problem: Problem) -> list[Axis]:
+    """Axes of results and of what results are sums of: each index counts once, so no halo."""
+    axes: list[Axis] = []
+    for output in problem.outputs:
+        axes += [(id(output), a) for a in range(output.ndim)]
+        if OPS[output.op].kind == "reduce":
+            axes += [(id(output.args[0]), a) for a in output.attr[0]]
+    return axes
 
 
 def _loops(

@@ -16,6 +16,17 @@ from tests.programs import assert_equal_to_numpy, programs, quiet
 MANY = 4 * settings().max_examples
 
 
+_empty = np.empty
+
+
+def poisoned(*args, **kwargs):
+    """``numpy.empty`` whose contents are wrong for sure, so that what is not written shows."""
+    array = _empty(*args, **kwargs)
+    if array.flags.c_contiguous and array.dtype.kind in "biufc":
+        array.reshape(-1).view(np.uint8)[...] = 1 if array.dtype.kind == "b" else 0x5A
+    return array
+
+
 @contextmanager
 def tiny_blocks():
     """Blocks of one row, so that loops and partial sums happen on small arrays."""
@@ -30,6 +41,7 @@ def tiny_blocks():
     with pytest.MonkeyPatch.context() as patch:
         for name, value in tiny.items():
             patch.setattr(numpy_blocked, name, value)
+        patch.setattr(np, "empty", poisoned)
         yield
     pipeline.PLANS.clear()
 
