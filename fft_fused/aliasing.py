@@ -93,6 +93,13 @@ def keeps_dimension(key: Any) -> bool:
     return any(k is Ellipsis for k in keys)
 
 
+def layout(node: Node) -> list[int] | None:
+    """Strides in items of a new array; None for C order, which computed values are in."""
+    if node.op != "operand":
+        return None
+    return [s // node.dtype.itemsize for s in node.attr.spec.strides]
+
+
 def reshape_is_view(array: Any, shape: tuple[int, ...]) -> bool:
     """Would NumPy's reshape share memory with ``array``?"""
     return array.size == 0 or _reshaped(array.shape, _strides(array), shape) is not None
@@ -123,16 +130,12 @@ def _reshaped(
 
 
 def _strides(array: Any) -> list[int]:
-    """Strides in items of the memory a view lies in; a computed value is in C order."""
+    """Strides in items of the memory a view lies in."""
     views = []
     while array.window is not None:
         views.append(array)
         array = array.window.parent
-    origin = array.origin
-    if origin.op == "operand":
-        strides = [s // origin.dtype.itemsize for s in origin.attr.spec.strides]
-    else:
-        strides = _c_strides(origin.shape)
+    strides = array.layout or _c_strides(array.shape)
     parent = array.node
     for each in reversed(views):
         strides = _seen_through(each.node, parent, strides)

@@ -25,12 +25,12 @@ class LazyArray(Operators, Methods, Values):
     never written to.
     """
 
-    __slots__ = ("__weakref__", "_node", "_seen", "origin", "window")
+    __slots__ = ("__weakref__", "_node", "_seen", "layout", "window")
 
     def __init__(self, node: Node, window: Window | None = None) -> None:
         self._node = node
         self._seen: Node | None = None
-        self.origin = node
+        self.layout = aliasing.layout(node)
         self.window = window
 
     @classmethod
@@ -278,8 +278,10 @@ class LazyArray(Operators, Methods, Values):
         return self if node is self.node and not copy else LazyArray(node)
 
     def copy(self) -> LazyArray:
-        """The same value, a view of nothing."""
-        return LazyArray(self.node)
+        """The same value in C order, a view of nothing."""
+        twin = LazyArray(self.node)
+        twin.layout = None
+        return twin
 
     def conj(self) -> LazyArray:
         """The complex conjugate."""

@@ -59,7 +59,7 @@ class Traced:
     def arrays(self, leaves: Leaves) -> list[np.ndarray]:
         """Operands in slot order."""
         given = leaves.arrays
-        found = [given[o] if isinstance(o, int) else o() for o in self._origins]
+        found: list[Any] = [given[o] if isinstance(o, int) else o() for o in self._origins]
         for array in found:
             if isinstance(array, ArraySpec):
                 raise TypeError("an ArraySpec can be explained and compiled, not computed")

@@ -80,7 +80,8 @@ def _output_targets(
     reshaped: list[Reshaped] = []
     seen_through: set[int] = set()
     for k, output in enumerate(problem.outputs):
-        node, how = output, ("", None)
+        node = output
+        how: Reshaped = ("", None)
         arg = node.args[0] if node.args else node
         movable = (
             id(arg) in computed

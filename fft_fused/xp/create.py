@@ -39,7 +39,7 @@ def _check_device(device: Any) -> None:
 
 def array(x: Any, dtype: Any = None) -> Any:
     """Like ``asarray``; a view of nothing."""
-    return asarray(x, dtype, copy=True).copy()
+    return wrap(asarray(x, dtype).node)
 
 
 def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
@@ -49,7 +49,7 @@ def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
 
 def copy(x: Any) -> Any:
     """The same values, a view of nothing."""
-    return asarray(x).copy()
+    return wrap(as_node(x))
 
 
 def arange(

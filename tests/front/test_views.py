@@ -164,6 +164,20 @@ def copies_do_not_follow(a):
     return b, c, d
 
 
+def copies_are_in_c_order(a):
+    b = a.copy()
+    c = b.reshape(-1)
+    c[:] = 0
+    return b, c
+
+
+def copies_by_function_keep_the_order(a):
+    b, c = np.copy(a), a.astype(a.dtype)
+    b.reshape(-1)[:] = 0
+    c.T.reshape(-1)[:] = 0
+    return b, c
+
+
 def second_name_follows(a):
     b = a
     b += 1
@@ -238,7 +252,13 @@ VIEW_PROGRAMS = [
     *(rows_of_a_loop_are_views, transposed, swapped_and_moved, reshaped, raveled),
     *(flattened_is_a_copy, reshaped_column_part, reshaped_transpose, reshaped_rows),
     *(split_axis_of_a_strided_view, reshape_after_write, squeezed_and_expanded, flipped),
-    *(broadcast_follows, windows_follow, copies_do_not_follow, second_name_follows),
+    *(
+        broadcast_follows,
+        windows_follow,
+        copies_do_not_follow,
+        copies_are_in_c_order,
+        second_name_follows,
+    ),
     *(
         results_do_not_follow,
         three_axes_permuted,
@@ -248,7 +268,7 @@ VIEW_PROGRAMS = [
         swap_rows,
     ),
     *(mask_assignment, mask_assignment_into_a_view, list_assignment),
-    assignment_with_extra_leading_ones,
+    *(assignment_with_extra_leading_ones, copies_by_function_keep_the_order),
 ]
 
 
