@@ -40,11 +40,16 @@ def as_node(value: Any) -> Node:
     if isinstance(value, list | tuple) and any(is_lazy(v) for v in value):
         from . import xp
 
-        stacked: Node = xp.shape.stack(value).node
+        stacked: Node = xp.joins.stack(value).node
         return stacked
     from .lazy import lazy
 
     return lazy(value).node
+
+
+def as_lazy(value: Any) -> Any:
+    """A lazy array itself, anything else as one."""
+    return value if is_lazy(value) else wrap(as_node(value))
 
 
 def operate(op: str, *args: Any) -> Any:

@@ -20,6 +20,10 @@ from .create import *  # noqa: F403
 from .create import __all__ as _create
 from .elementwise import *  # noqa: F403
 from .elementwise import __all__ as _elementwise
+from .frames import *  # noqa: F403
+from .frames import __all__ as _frames
+from .joins import *  # noqa: F403
+from .joins import __all__ as _joins
 from .reduce import *  # noqa: F403
 from .reduce import __all__ as _reduce
 from .shape import *  # noqa: F403
@@ -33,7 +37,16 @@ _FROM_NUMPY = [
 ]
 globals().update({name: getattr(_np, name) for name in _FROM_NUMPY})
 
-__all__ = ["lib", *_FROM_NUMPY, *_create, *_elementwise, *_reduce, *_shape]  # noqa: PLE0604
+__all__ = [  # noqa: PLE0604
+    "lib",
+    *_FROM_NUMPY,
+    *_create,
+    *_elementwise,
+    *_frames,
+    *_joins,
+    *_reduce,
+    *_shape,
+]
 
 
 def __getattr__(name: str) -> Any:

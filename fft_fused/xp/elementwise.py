@@ -9,7 +9,7 @@ import numpy as np
 
 from ..expr import build
 from ..expr.ops import OPS
-from ..record import as_node, is_lazy, wrap
+from ..record import as_lazy, as_node, is_lazy, wrap
 
 _ALIASES = {
     "abs": "absolute",
@@ -73,12 +73,12 @@ def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
 
 def real(x: Any) -> Any:
     """The real part; a view of a complex lazy array."""
-    return (x if is_lazy(x) else wrap(as_node(x))).real
+    return as_lazy(x).real
 
 
 def imag(x: Any) -> Any:
     """The imaginary part; a view of a complex lazy array."""
-    return (x if is_lazy(x) else wrap(as_node(x))).imag
+    return as_lazy(x).imag
 
 
 def angle(z: Any, deg: bool = False) -> Any:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from .shape import as_strided, sliding_window_view
+from .frames import as_strided, sliding_window_view
 
 stride_tricks = SimpleNamespace(as_strided=as_strided, sliding_window_view=sliding_window_view)

@@ -1,0 +1,137 @@
+"""Index maps, joins and products: shifts, borders, repeats, neighbours."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..expr import build
+from ..record import as_lazy, as_node, wrap
+from .shape import extents
+
+
+def roll(x: Any, shift: Any, axis: Any = None) -> Any:
+    """Circular shift along axes (None: of the flattened array)."""
+    node = as_node(x)
+    if axis is None:
+        flat = build.reshape(node, (node.size,))
+        total = operator.index(np.sum(shift))
+        return wrap(build.reshape(build.roll(flat, [(0, total)]), node.shape))
+    pairs = np.broadcast(np.atleast_1d(shift), np.atleast_1d(axis))
+    for s, a in pairs:
+        node = build.roll(node, [(build.normalize_axis(a, node.ndim), operator.index(s))])
+    return wrap(node)
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
+    """Constant borders.
+
+    Raises
+    ------
+    TypeError
+        For modes other than "constant" and several constants.
+    """
+    node = as_node(x)
+    if mode != "constant":
+        raise TypeError(f"pad: mode {mode!r} is not recorded; only 'constant'")
+    if np.size(constant_values) != 1:
+        raise TypeError("pad: one constant for all borders is recorded; pad axis by axis")
+    if isinstance(pad_width, dict):
+        listed = [(0, 0)] * node.ndim
+        for axis, width in pad_width.items():
+            listed[axis] = (width, width) if isinstance(width, int) else tuple(width)
+        pad_width = listed
+    widths = np.asarray(pad_width)
+    if widths.dtype.kind not in "iu":
+        raise TypeError("`pad_width` must be of integral type.")
+    borders = np.broadcast_to(widths, (node.ndim, 2)).tolist()
+    return wrap(build.pad(node, [(b, a) for b, a in borders], np.reshape(constant_values, ())[()]))
+
+
+def concatenate(arrays: Any, axis: int | None = 0) -> Any:
+    """Joined along an axis (None: flattened)."""
+    nodes = [as_node(a) for a in arrays]
+    if axis is None:
+        nodes, axis = [build.reshape(n, (n.size,)) for n in nodes], 0
+    return wrap(build.concat(nodes, axis))
+
+
+concat = concatenate
+
+
+def stack(arrays: Any, axis: int = 0) -> Any:
+    """Joined along a new axis."""
+    nodes = [as_node(a) for a in arrays]
+    if len({n.shape for n in nodes}) > 1:
+        raise ValueError("all input arrays must have the same shape")
+    if not nodes:
+        raise ValueError("need at least one array to stack")
+    place = build.normalize_axis(axis, nodes[0].ndim + 1)
+    shape = nodes[0].shape[:place] + (1,) + nodes[0].shape[place:]
+    return wrap(build.concat([build.reshape(n, shape) for n in nodes], place))
+
+
+def tile(x: Any, reps: Any) -> Any:
+    """The array repeated ``reps`` times along each axis."""
+    array, counts = as_lazy(x), extents(reps)
+    ndim = max(array.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    shape = (1,) * (ndim - array.ndim) + array.shape
+    split = tuple(n for s in shape for n in (1, s))
+    whole = tuple(n for c, s in zip(counts, shape, strict=True) for n in (c, s))
+    spread = build.broadcast_to(array.reshape(split).node, whole)
+    return wrap(build.reshape(spread, tuple(c * s for c, s in zip(counts, shape, strict=True))))
+
+
+def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
+    """Each element ``repeats`` times along an axis (None: of the flattened array)."""
+    array = as_lazy(x)
+    count = operator.index(repeats)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    place = build.normalize_axis(axis, array.ndim)
+    shape = array.shape
+    split = (*shape[: place + 1], 1, *shape[place + 1 :])
+    whole = (*shape[: place + 1], count, *shape[place + 1 :])
+    spread = build.broadcast_to(array.reshape(split).node, whole)
+    return wrap(build.reshape(spread, (*shape[:place], shape[place] * count, *shape[place + 1 :])))
+
+
+def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
+    """Differences of neighbours, ``n`` times."""
+    array = as_lazy(x)
+    place = build.normalize_axis(axis, array.ndim)
+    before = (slice(None),) * place
+    for _ in range(n):
+        high, low = array[(*before, slice(1, None))], array[(*before, slice(None, -1))]
+        array = high != low if array.dtype.kind == "b" else high - low
+    return array
+
+
+def take(x: Any, indices: Any, axis: int | None = None) -> Any:
+    """Elements at integer indices along an axis (None: of the flattened array)."""
+    node = as_node(x)
+    if axis is None:
+        node, axis = build.reshape(node, (node.size,)), 0
+    return wrap(build.take(node, as_node(indices), axis))
+
+
+def matmul(a: Any, b: Any) -> Any:
+    """Matrix product; runs on whole arrays."""
+    return wrap(build.matmul(as_node(a), as_node(b)))
+
+
+__all__ = [
+    "concat",
+    "concatenate",
+    "diff",
+    "matmul",
+    "pad",
+    "repeat",
+    "roll",
+    "stack",
+    "take",
+    "tile",
+]
