@@ -25,7 +25,18 @@ _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "cupy", "cupyx", "arra
 _LIBRARIES |= {__name__.partition(".")[0]}
 _CHANGING = {"random", "default_rng", "time", "perf_counter", "monotonic", "now", "today"}
 _CHANGING |= {"environ", "getenv", "open", "input"}
-_PLAIN: tuple[type, ...] = (int, float, complex, str, bytes, bool, type(None), np.generic, np.dtype, np.ufunc)
+_PLAIN: tuple[type, ...] = (
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    bool,
+    type(None),
+    np.generic,
+    np.dtype,
+    np.ufunc,
+)
 _PLAIN += (range, slice, type(...), types.BuiltinFunctionType)
 _MISSING = object()
 

@@ -242,17 +242,21 @@ class Builder:
     def cast(self) -> None:
         target = np.dtype(self.draw(st.sampled_from(DTYPES)))
         place = self.pick(
-            lambda v: (target.kind in "fc" or not v.rough)
-            and (v.array.dtype.kind != "c" or target.kind == "c")
-            and (target.kind != "u" or v.array.size == 0 or v.array.real.min() >= 0)
-            and (target.itemsize > 1 or v.peak < 120)
+            lambda v: (
+                (target.kind in "fc" or not v.rough)
+                and (v.array.dtype.kind != "c" or target.kind == "c")
+                and (target.kind != "u" or v.array.size == 0 or v.array.real.min() >= 0)
+                and (target.itemsize > 1 or v.peak < 120)
+            )
         )
         if place is not None:
             self.add(
                 f"astype {target}",
                 lambda xp, fft, x: x.astype(target),
                 (place,),
-                lambda out, x: x.error + (out.eps * out.peak if x.rough or target.char in "e" else 0),
+                lambda out, x: (
+                    x.error + (out.eps * out.peak if x.rough or target.char in "e" else 0)
+                ),
             )
 
     # ---- structure
@@ -342,7 +346,9 @@ class Builder:
         name = self.draw(st.sampled_from(_TRANSFORMS))
         real = name.startswith(("rfft", "ihfft", "d", "id"))
         place = self.pick(
-            lambda v: v.array.ndim > 0 and v.array.size > 0 and not (real and v.array.dtype.kind == "c")
+            lambda v: (
+                v.array.ndim > 0 and v.array.size > 0 and not (real and v.array.dtype.kind == "c")
+            )
         )
         if place is None:
             return

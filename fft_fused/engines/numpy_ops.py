@@ -167,7 +167,12 @@ def assign(out: np.ndarray, value: np.ndarray) -> None:
     np.copyto(out, value)
 
 
-_ITEMS: dict[int, np.dtype] = {2: np.dtype("u2"), 4: np.dtype("u4"), 8: np.dtype("u8"), 16: np.dtype("c16")}
+_ITEMS: dict[int, np.dtype] = {
+    2: np.dtype("u2"),
+    4: np.dtype("u4"),
+    8: np.dtype("u8"),
+    16: np.dtype("c16"),
+}
 
 
 def _frames(node: Node) -> Callable[..., Any]:

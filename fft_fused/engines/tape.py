@@ -17,6 +17,7 @@ from ..expr.index import AxisMap
 from ..expr.key import Index, NewAxis
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS, ufunc_of
+from ..runtime import long_fft
 from ..runtime.pocketfft import TRANSFORMS, scale_mode
 from .blocking import Blocking
 from .buffers import Buffer, Memory
@@ -332,7 +333,7 @@ class _Writer:
 
     def _emit_dft(self, node: Node, position: int, arg: str) -> None:
         spec = node.attr
-        name = self._function(spec.kind, TRANSFORMS[spec.kind])
+        name = self._function(*_transform(node))
         inplace = node.args if spec.kind == "c2c" else ()
         out = self._destination(node, position, inplace)
         mode = scale_mode(spec.scale, spec.n)
@@ -374,3 +375,12 @@ class _Writer:
                 continue
             value = self._value(output)
             self.lines.append(f"assign(O{k}{self._slices(output)}, {value})")
+
+
+def _transform(node: Node) -> tuple[str, Callable[..., Any]]:
+    """Name and function of a transform; long rows go in two passes."""
+    kind = node.attr.kind
+    last = node.attr.axis == node.ndim - 1
+    if kind in ("c2c", "rfull") and last and long_fft.factors(node.attr.n) is not None:
+        return "long_c2c", long_fft.c2c
+    return kind, TRANSFORMS[kind]

@@ -9,6 +9,7 @@ import math
 
 from ..expr.node import Node
 from ..expr.ops import OPS, VIEWS
+from .long_fft import factors
 
 LANES = 4  # rows that pocketfft transforms at once
 _NS_PER_4_BYTES = 0.05
@@ -34,6 +35,7 @@ _SLOW_COMPLEX = {
 }
 _NS_DFT_STAGE = 0.17  # an element a factor of two, LANES rows or adjacent columns at once
 _SINGLE_ROW = 2.5
+_TWO_PASSES = 1.4
 
 
 def node_nanoseconds(node: Node, rows: int = LANES) -> float:
@@ -85,7 +87,10 @@ def _dft(node: Node, rows: int) -> float:
     elements = node.size if spec.kind in ("c2c", "rfull") else node.size // 2 + 1
     if spec.kind == "r2c":
         elements = node.size
-    alone = _SINGLE_ROW if spec.axis == node.ndim - 1 and rows < LANES else 1.0
+    alone = 1.0
+    if spec.axis == node.ndim - 1 and rows < LANES:
+        two_passes = spec.kind in ("c2c", "rfull") and factors(spec.n) is not None
+        alone = _TWO_PASSES if two_passes else _SINGLE_ROW
     return (
         _stage(spec.n, elements)
         * alone

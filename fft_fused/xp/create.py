@@ -21,6 +21,12 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any 
     x : array_like or LazyArray
     dtype : dtype, optional
         Converted to it.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.asarray([1, 2], "f4")
+    LazyArray(f4[2], 1 nodes)
     """
     _check_device(device)
     if is_lazy(x) and not copy and (dtype is None or np.dtype(dtype) == x.dtype):
@@ -38,17 +44,38 @@ def _check_device(device: Any) -> None:
 
 
 def array(x: Any, dtype: Any = None) -> Any:
-    """Like ``asarray``; a view of nothing."""
+    """Like ``asarray``; a view of nothing.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.array([1, 2]).compute()
+    array([1, 2])
+    """
     return wrap(asarray(x, dtype).node)
 
 
 def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
-    """Like ``asarray``: results are always in C order."""
+    """Like ``asarray``: results are always in C order.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.ascontiguousarray([[1, 2]])
+    LazyArray(i8[1,2], 1 nodes)
+    """
     return asarray(x, dtype)
 
 
 def copy(x: Any) -> Any:
-    """The same values, a view of nothing."""
+    """The same values, a view of nothing.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.copy([1, 2]).compute()
+    array([1, 2])
+    """
     return wrap(as_node(x))
 
 
@@ -130,7 +157,14 @@ def linspace(
 
 
 def full(shape: Any, fill: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """One value everywhere."""
+    """One value everywhere.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.full(3, 2.5).compute()
+    array([2.5, 2.5, 2.5])
+    """
     _check_device(device)
     dims = (shape,) if not isinstance(shape, Sequence) else tuple(shape)
     dims = tuple(operator.index(n) for n in dims)
@@ -142,12 +176,26 @@ def full(shape: Any, fill: Any, dtype: Any = None, *, device: Any = None) -> Any
 
 
 def zeros(shape: Any, dtype: Any = np.float64, *, device: Any = None) -> Any:
-    """Zeros everywhere."""
+    """Zeros everywhere.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.zeros((2, 3))
+    LazyArray(f8[2,3], 3 nodes)
+    """
     return full(shape, 0, dtype or np.float64, device=device)
 
 
 def ones(shape: Any, dtype: Any = np.float64, *, device: Any = None) -> Any:
-    """Ones everywhere."""
+    """Ones everywhere.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.ones(2, "c8").compute()
+    array([1.+0.j, 1.+0.j], dtype=complex64)
+    """
     return full(shape, 1, dtype or np.float64, device=device)
 
 
@@ -157,17 +205,38 @@ empty = zeros
 def full_like(
     x: Any, fill: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """One value, in the shape and dtype of ``x``."""
+    """One value, in the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.full_like(xp.arange(3), 7).compute()
+    array([7, 7, 7])
+    """
     return full(x.shape if shape is None else shape, fill, dtype or x.dtype, device=device)
 
 
 def zeros_like(x: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros in the shape and dtype of ``x``."""
+    """Zeros in the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.zeros_like(xp.arange(3)).compute()
+    array([0, 0, 0])
+    """
     return full_like(x, 0, dtype, shape, device=device)
 
 
 def ones_like(x: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones in the shape and dtype of ``x``."""
+    """Ones in the shape and dtype of ``x``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.ones_like(xp.arange(3)).compute()
+    array([1, 1, 1])
+    """
     return full_like(x, 1, dtype, shape, device=device)
 
 
@@ -177,14 +246,29 @@ empty_like = zeros_like
 def eye(
     n: int, m: int | None = None, k: int = 0, dtype: Any = np.float64, *, device: Any = None
 ) -> Any:
-    """Ones on a diagonal."""
+    """Ones on a diagonal.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.eye(2).compute()
+    array([[1., 0.],
+           [0., 1.]])
+    """
     _check_device(device)
     rows, columns = arange(n), arange(n if m is None else m)
     return operate("equal", rows[:, None] + k, columns).astype(dtype or np.float64)
 
 
 def meshgrid(*axes: Any, indexing: str = "xy") -> tuple[Any, ...]:
-    """Coordinate grids, broadcast and not stored."""
+    """Coordinate grids, broadcast and not stored.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> [g.shape for g in xp.meshgrid(xp.arange(3), xp.arange(2))]
+    [(2, 3), (2, 3)]
+    """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     lines = [asarray(a).reshape(-1) for a in axes]

@@ -32,6 +32,21 @@ _ALIASES = {
 _OWN = {"where", "clip", "astype", "real", "imag", "angle"}
 
 
+_ARGUMENTS = ("a", "b", "c")
+_DOC = """Elementwise: {what}.
+
+    Parameters
+    ----------
+    {arguments} : array_like or LazyArray
+        Of shapes that broadcast.
+
+    Returns
+    -------
+    LazyArray
+        Of the broadcast shape, in the dtype NumPy gives.
+    """
+
+
 def _function(name: str, op: str) -> Callable[..., Any]:
     arity = OPS[op].arity
 
@@ -41,7 +56,7 @@ def _function(name: str, op: str) -> Callable[..., Any]:
         return wrap(build.elementwise(op, *map(as_node, args)))
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Elementwise on lazy arrays: {OPS[op].doc}."
+    call.__doc__ = _DOC.format(what=OPS[op].doc, arguments=", ".join(_ARGUMENTS[:arity]))
     return call
 
 
@@ -52,12 +67,26 @@ globals().update({name: _function(name, op) for name, op in (_NAMES | _ALIASES).
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:
-    """``a`` where the condition holds, else ``b``."""
+    """``a`` where the condition holds, else ``b``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.where(xp.arange(4) > 1, 1.0, 0.0).compute()
+    array([0., 0., 1., 1.])
+    """
     return wrap(build.elementwise("where", *map(as_node, (condition, a, b))))
 
 
 def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
-    """Limited to [min, max]; None is no limit (``a_min`` and ``a_max`` are NumPy's old names)."""
+    """Limited to [min, max]; None is no limit (``a_min`` and ``a_max`` are NumPy's old names).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.clip(xp.arange(5), 1, 3).compute()
+    array([1, 1, 2, 3, 3])
+    """
     low, high = names.pop("a_min", min), names.pop("a_max", max)
     if names:
         raise TypeError(f"clip() got an unexpected argument {next(iter(names))!r}")
@@ -72,17 +101,38 @@ def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
 
 
 def real(x: Any) -> Any:
-    """The real part; a view of a complex lazy array."""
+    """The real part; a view of a complex lazy array.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.real([1 + 2j]).compute()
+    array([1.])
+    """
     return as_lazy(x).real
 
 
 def imag(x: Any) -> Any:
-    """The imaginary part; a view of a complex lazy array."""
+    """The imaginary part; a view of a complex lazy array.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.imag([1 + 2j]).compute()
+    array([2.])
+    """
     return as_lazy(x).imag
 
 
 def angle(z: Any, deg: bool = False) -> Any:
-    """The phase, in (-pi, pi]; in degrees if asked."""
+    """The phase, in (-pi, pi]; in degrees if asked.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.angle([1j], deg=True).compute()
+    array([90.])
+    """
     phase = wrap(build.elementwise("angle", as_node(z)))
     return phase * (180 / np.pi) if deg else phase
 
@@ -94,6 +144,12 @@ def round(x: Any, decimals: int = 0) -> Any:
     ------
     TypeError
         For ``decimals`` other than 0.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.round([0.5, 1.5]).compute()
+    array([0., 2.])
     """
     node = as_node(x)
     if decimals != 0:
@@ -109,12 +165,26 @@ around = round
 
 
 def astype(x: Any, dtype: Any, *, copy: bool = True, device: Any = None) -> Any:
-    """Converted to another dtype."""
+    """Converted to another dtype.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.astype([1.5, 2.5], "i4").compute()
+    array([1, 2], dtype=int32)
+    """
     return wrap(build.astype(as_node(x), dtype))
 
 
 def result_type(*values: Any) -> np.dtype:
-    """NumPy's promoted dtype of arrays, numbers and dtypes."""
+    """NumPy's promoted dtype of arrays, numbers and dtypes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.result_type(xp.ones(2, "f4"), 2.0)
+    dtype('float32')
+    """
     return np.result_type(*map(_type_of, values))
 
 
@@ -126,12 +196,26 @@ def _type_of(value: Any) -> Any:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether the cast is allowed, by ``numpy.can_cast``."""
+    """Whether the cast is allowed, by ``numpy.can_cast``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.can_cast(xp.ones(2), "f4")
+    False
+    """
     return bool(np.can_cast(from_.dtype if is_lazy(from_) else from_, to, casting))
 
 
 def nan_to_num(x: Any, nan: float = 0.0) -> Any:
-    """NaN replaced by a number, infinities by the largest finite ones."""
+    """NaN replaced by a number, infinities by the largest finite ones.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.nan_to_num([xp.nan, 1.0]).compute()
+    array([0., 1.])
+    """
     node = as_node(x)
     if node.dtype.kind not in "f":
         raise TypeError(f"nan_to_num: x is {node.dtype}; take the real and imaginary parts")

@@ -19,6 +19,13 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, **flags: Any) -> 
     ------
     ValueError
         When the frames reach outside the memory of ``x``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.as_strided(xp.arange(5), (2, 3), (16, 8)).compute()
+    array([[0, 1, 2],
+           [2, 3, 4]])
     """
     array = as_lazy(x)
     own = memory_strides(array.node)
@@ -37,7 +44,15 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, **flags: Any) -> 
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, **flags: Any) -> Any:
-    """``numpy.lib.stride_tricks.sliding_window_view``: windows on new last axes."""
+    """``numpy.lib.stride_tricks.sliding_window_view``: windows on new last axes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.sliding_window_view(xp.arange(4), 3).compute()
+    array([[0, 1, 2],
+           [1, 2, 3]])
+    """
     array, window = as_lazy(x), extents(window_shape)
     axes = build.normalize_axes(axis, array.ndim) if axis is None else _axes(axis, array.ndim)
     if len(axes) != len(window):

@@ -13,7 +13,14 @@ from .shape import extents
 
 
 def roll(x: Any, shift: Any, axis: Any = None) -> Any:
-    """Circular shift along axes (None: of the flattened array)."""
+    """Circular shift along axes (None: of the flattened array).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.roll(xp.arange(4), 1).compute()
+    array([3, 0, 1, 2])
+    """
     node = as_node(x)
     if axis is None:
         flat = build.reshape(node, (node.size,))
@@ -32,6 +39,12 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     ------
     TypeError
         For modes other than "constant" and several constants.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.pad([1, 2], (1, 2)).compute()
+    array([0, 1, 2, 0, 0])
     """
     node = as_node(x)
     if mode != "constant":
@@ -51,7 +64,14 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
 
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Any:
-    """Joined along an axis (None: flattened)."""
+    """Joined along an axis (None: flattened).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.concatenate([[1], [2.5]]).compute()
+    array([1. , 2.5])
+    """
     nodes = [as_node(a) for a in arrays]
     if axis is None:
         nodes, axis = [build.reshape(n, (n.size,)) for n in nodes], 0
@@ -62,7 +82,15 @@ concat = concatenate
 
 
 def stack(arrays: Any, axis: int = 0) -> Any:
-    """Joined along a new axis."""
+    """Joined along a new axis.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.stack([[1, 2], [3, 4]], axis=1).compute()
+    array([[1, 3],
+           [2, 4]])
+    """
     nodes = [as_node(a) for a in arrays]
     if len({n.shape for n in nodes}) > 1:
         raise ValueError("all input arrays must have the same shape")
@@ -74,7 +102,14 @@ def stack(arrays: Any, axis: int = 0) -> Any:
 
 
 def tile(x: Any, reps: Any) -> Any:
-    """The array repeated ``reps`` times along each axis."""
+    """The array repeated ``reps`` times along each axis.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.tile([1, 2], 2).compute()
+    array([1, 2, 1, 2])
+    """
     array, counts = as_lazy(x), extents(reps)
     ndim = max(array.ndim, len(counts))
     counts = (1,) * (ndim - len(counts)) + counts
@@ -86,7 +121,14 @@ def tile(x: Any, reps: Any) -> Any:
 
 
 def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
-    """Each element ``repeats`` times along an axis (None: of the flattened array)."""
+    """Each element ``repeats`` times along an axis (None: of the flattened array).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.repeat([1, 2], 2).compute()
+    array([1, 1, 2, 2])
+    """
     array = as_lazy(x)
     count = operator.index(repeats)
     if axis is None:
@@ -100,7 +142,14 @@ def repeat(x: Any, repeats: int, axis: int | None = None) -> Any:
 
 
 def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
-    """Differences of neighbours, ``n`` times."""
+    """Differences of neighbours, ``n`` times.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.diff([1, 4, 9]).compute()
+    array([3, 5])
+    """
     array = as_lazy(x)
     place = build.normalize_axis(axis, array.ndim)
     before = (slice(None),) * place
@@ -111,7 +160,14 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
-    """Elements at integer indices along an axis (None: of the flattened array)."""
+    """Elements at integer indices along an axis (None: of the flattened array).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.take([5, 6, 7], [2, 0]).compute()
+    array([7, 5])
+    """
     node = as_node(x)
     if axis is None:
         node, axis = build.reshape(node, (node.size,)), 0
@@ -119,7 +175,14 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
 
 
 def matmul(a: Any, b: Any) -> Any:
-    """Matrix product; runs on whole arrays."""
+    """Matrix product; runs on whole arrays.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.matmul([[1, 2]], [[3], [4]]).compute()
+    array([[11]])
+    """
     return wrap(build.matmul(as_node(a), as_node(b)))
 
 

@@ -16,47 +16,110 @@ def _reduce(op: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None) -> An
 
 
 def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Sum over axes (None: all), accumulated in the result's dtype."""
+    """Sum over axes (None: all), accumulated in the result's dtype.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.sum(xp.arange(4)).compute()
+    array(6)
+    """
     return _reduce("sum", x, axis, keepdims, dtype)
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Product over axes."""
+    """Product over axes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.prod([2, 3]).compute()
+    array(6)
+    """
     return _reduce("prod", x, axis, keepdims, dtype)
 
 
 def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    """Mean over axes; integers give float64."""
+    """Mean over axes; integers give float64.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.mean([[1, 2], [3, 4]], axis=0).compute()
+    array([2., 3.])
+    """
     return _reduce("mean", x, axis, keepdims, dtype)
 
 
 def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Largest over axes; NaN wins."""
+    """Largest over axes; NaN wins.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.max([[1, 2], [3, 4]], axis=1).compute()
+    array([2, 4])
+    """
     return _reduce("max", x, axis, keepdims)
 
 
 def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Smallest over axes; NaN wins."""
+    """Smallest over axes; NaN wins.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.min([[1, 2], [3, 4]], axis=1).compute()
+    array([1, 3])
+    """
     return _reduce("min", x, axis, keepdims)
 
 
 def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """True anywhere along axes."""
+    """True anywhere along axes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.any([[True, False]], axis=0).compute()
+    array([ True, False])
+    """
     return _reduce("any", x, axis, keepdims)
 
 
 def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """True everywhere along axes."""
+    """True everywhere along axes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.all([[True, False]], axis=1).compute()
+    array([False])
+    """
     return _reduce("all", x, axis, keepdims)
 
 
 def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Index of the first largest element along an axis (None: of the flattened array)."""
+    """Index of the first largest element along an axis (None: of the flattened array).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.argmax([[1, 5, 2]], axis=1).compute()
+    array([1])
+    """
     return _reduce("argmax", x, axis, keepdims)
 
 
 def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Index of the first smallest element along an axis."""
+    """Index of the first smallest element along an axis.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.argmin([[1, 5, 2]], axis=1).compute()
+    array([0])
+    """
     return _reduce("argmin", x, axis, keepdims)
 
 
@@ -66,6 +129,12 @@ def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
     Notes
     -----
     As in NumPy, ``correction`` is the array API's name of ``ddof``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.var([[1.0, 3.0]], axis=1).compute()
+    array([1.])
     """
     ddof = names.pop("correction", ddof)
     if names:
@@ -85,12 +154,26 @@ def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
 
 
 def std(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **names: Any) -> Any:
-    """Square root of ``var``."""
+    """Square root of ``var``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.std([[1.0, 3.0]], axis=1).compute()
+    array([1.])
+    """
     return wrap(build.elementwise("sqrt", as_node(var(x, axis, ddof, keepdims, **names))))
 
 
 def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
-    """Running sum along an axis (None: of the flattened array); runs on whole arrays."""
+    """Running sum along an axis (None: of the flattened array); runs on whole arrays.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.cumsum([1, 2, 3]).compute()
+    array([1, 3, 6])
+    """
     node = as_node(x)
     if axis is None:
         node, axis = build.reshape(node, (node.size,)), 0
@@ -104,6 +187,12 @@ def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None) -> Any:
     ------
     ValueError
         Without ``axis`` for an array of several axes.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.cumulative_sum([1, 2, 3]).compute()
+    array([1, 3, 6])
     """
     if axis is None and as_node(x).ndim != 1:
         raise ValueError("cumulative_sum: axis must be given for an array of several axes")

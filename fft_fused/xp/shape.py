@@ -13,23 +13,46 @@ from ..record import as_lazy
 
 
 def read_only(x: Any, read: Callable[[Node], Node], what: str) -> Any:
+    """A view that follows ``x`` and cannot be written through."""
     from ..lazy import LazyArray
 
     return LazyArray.through(aliasing.read_only(as_lazy(x), read, what))
 
 
 def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
-    """The same elements in another shape, in C order."""
+    """The same elements in another shape, in C order.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.reshape(xp.arange(4), (2, 2)).compute()
+    array([[0, 1],
+           [2, 3]])
+    """
     return as_lazy(x).reshape(shape, order=order, copy=copy)
 
 
 def ravel(x: Any) -> Any:
-    """One axis."""
+    """One axis.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.ravel([[1, 2], [3, 4]]).compute()
+    array([1, 2, 3, 4])
+    """
     return as_lazy(x).ravel()
 
 
 def transpose(x: Any, axes: Any = None) -> Any:
-    """Permuted axes; reversed when None."""
+    """Permuted axes; reversed when None.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.transpose(xp.ones((2, 3)))
+    LazyArray(f8[3,2], 4 nodes)
+    """
     return as_lazy(x).transpose() if axes is None else as_lazy(x).transpose(tuple(axes))
 
 
@@ -37,17 +60,38 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: Any) -> Any:
-    """The last two axes exchanged."""
+    """The last two axes exchanged.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.matrix_transpose(xp.ones((5, 2, 3)))
+    LazyArray(f8[5,3,2], 4 nodes)
+    """
     return as_lazy(x).mT
 
 
 def swapaxes(x: Any, a: int, b: int) -> Any:
-    """Two axes exchanged."""
+    """Two axes exchanged.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.swapaxes(xp.ones((5, 2, 3)), 0, 2)
+    LazyArray(f8[3,2,5], 4 nodes)
+    """
     return as_lazy(x).swapaxes(a, b)
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
-    """Axes moved to other places, the others keep their order."""
+    """Axes moved to other places, the others keep their order.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.moveaxis(xp.ones((5, 2, 3)), 0, -1)
+    LazyArray(f8[2,3,5], 4 nodes)
+    """
     array = as_lazy(x)
     origin = build.normalize_axes(source, array.ndim)
     target = build.normalize_axes(destination, array.ndim)
@@ -62,7 +106,14 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
 
 
 def expand_dims(x: Any, axis: Any = 0) -> Any:
-    """New axes of length one at the places ``axis`` of the result."""
+    """New axes of length one at the places ``axis`` of the result.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.expand_dims([1, 2], 0)
+    LazyArray(i8[1,2], 2 nodes)
+    """
     array = as_lazy(x)
     count = len(axis) if isinstance(axis, Sequence) else 1
     places = build.normalize_axes(axis, array.ndim + count)
@@ -71,30 +122,60 @@ def expand_dims(x: Any, axis: Any = 0) -> Any:
 
 
 def squeeze(x: Any, axis: Any = None) -> Any:
-    """Without axes of length one."""
+    """Without axes of length one.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.squeeze([[1, 2]])
+    LazyArray(i8[2], 2 nodes)
+    """
     return as_lazy(x).squeeze(axis)
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """Axes of length one repeated; a read-only view."""
+    """Axes of length one repeated; a read-only view.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.broadcast_to([1, 2], (2, 2)).compute()
+    array([[1, 2],
+           [1, 2]])
+    """
     dims = extents(shape)
     return read_only(x, lambda p: build.broadcast_to(p, dims), "broadcast_to")
 
 
 def broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
-    """All in their common shape."""
+    """All in their common shape.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> [a.shape for a in xp.broadcast_arrays([1, 2], [[3], [4]])]
+    [(2, 2), (2, 2)]
+    """
     lazies = [as_lazy(a) for a in arrays]
     shape = build.broadcast_shapes("broadcast_arrays", [a.shape for a in lazies])
     return tuple(broadcast_to(a, shape) for a in lazies)
 
 
 def extents(shape: Any) -> tuple[int, ...]:
+    """One extent or several as a tuple of ints."""
     sequence = shape if isinstance(shape, Sequence) else (shape,)
     return tuple(operator.index(n) for n in sequence)
 
 
 def flip(x: Any, axis: Any = None) -> Any:
-    """Reversed along axes (None: all)."""
+    """Reversed along axes (None: all).
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.flip(xp.arange(3)).compute()
+    array([2, 1, 0])
+    """
     array = as_lazy(x)
     axes = build.normalize_axes(axis, array.ndim)
     return array[
@@ -103,7 +184,14 @@ def flip(x: Any, axis: Any = None) -> Any:
 
 
 def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis."""
+    """The slices along an axis.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> [row.compute() for row in xp.unstack([[1, 2], [3, 4]])]
+    [array([1, 2]), array([3, 4])]
+    """
     array = moveaxis(x, axis, 0)
     return tuple(array[i] for i in range(array.shape[0]))
 

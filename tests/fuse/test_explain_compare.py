@@ -86,10 +86,15 @@ def test_launches_named_are_the_launches_run(monkeypatch):
     for step in plan.steps:
         run = step.launch.run
         object.__setattr__(
-            step.launch, "run", lambda *a, run=run, name=step.launch.engine: (ran.append(name), run(*a))[1]
+            step.launch,
+            "run",
+            lambda *a, run=run, name=step.launch.engine: (ran.append(name), run(*a))[1],
         )
     execute.execute(plan, [X, np.ones(1024, np.complex64)])
-    named = [launch["engine"] for launch in round_trip.explain(X, np.ones(1024, np.complex64)).to_dict()["launches"]]
+    named = [
+        launch["engine"]
+        for launch in round_trip.explain(X, np.ones(1024, np.complex64)).to_dict()["launches"]
+    ]
     assert ran == named
 
 

@@ -34,9 +34,7 @@ def test_tasks_that_share_an_accumulator_write_to_different_places(extents, data
     lengths = tuple(data.draw(st.integers(1, n)) for n in extents)
     plan = schedule(extents, reduced, lengths, 8)
     kept = [k for k, r in enumerate(reduced) if not r]
-    written = [
-        (task.group, tuple(task.blocks[0][2 * k] for k in kept)) for task in plan.tasks
-    ]
+    written = [(task.group, tuple(task.blocks[0][2 * k] for k in kept)) for task in plan.tasks]
     assert len(set(written)) == len(written)
     assert {t.group for t in plan.tasks} == set(range(plan.groups))
 
