@@ -54,7 +54,7 @@ class Value:
 
 @dataclass
 class Program:
-    """Inputs, steps as (function of (xp, fft, values), arguments), and the numbers of the outputs."""
+    """Inputs, steps as (text, function of (xp, fft, *values), places), numbers of the outputs."""
 
     inputs: list[np.ndarray] = field(default_factory=list)
     steps: list[tuple[str, Callable[..., Any], tuple[int, ...]]] = field(default_factory=list)
