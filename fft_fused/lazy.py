@@ -23,6 +23,15 @@ class LazyArray(Operators, Methods, Values):
     Made by ``lazy`` and by operations on other lazy arrays. Slices, transposes, reshapes and parts
     are views as in NumPy: writing into one changes what it is a view of. Arrays of the user are
     never written to.
+
+    Examples
+    --------
+    >>> import numpy as np, fft_fused
+    >>> x = fft_fused.lazy(np.zeros(4))
+    >>> middle = x[1:3]
+    >>> middle += 1
+    >>> x.compute()
+    array([0., 1., 1., 0.])
     """
 
     __slots__ = ("__weakref__", "_node", "_seen", "layout", "window")
