@@ -141,6 +141,9 @@ def imaginary(node: Node) -> Node | None:
             v, factor = imaginary(a), real_valued(b)
             if v is not None and factor is not None:
                 return build.elementwise("divide", v, factor)
+        case Node("divide_real", (a, r)):
+            v = imaginary(a)
+            return None if v is None else build.elementwise("divide", v, r)
         case Node("astype", (x,)) if x.dtype.kind == "c":
             v = imaginary(x)
             return None if v is None else build.astype(v, real)
