@@ -100,9 +100,23 @@ def layout(node: Node) -> list[int] | None:
     return [s // node.dtype.itemsize for s in node.attr.spec.strides]
 
 
+def kept_order(array: Any) -> list[int]:
+    """Strides in items of a copy that lies in memory as ``array`` does (NumPy's order "K")."""
+    strides = _strides(array)
+    order = sorted(range(array.ndim), key=lambda a: -abs(strides[a]))
+    compact = _c_strides([array.shape[a] for a in order])
+    return [compact[order.index(a)] for a in range(array.ndim)]
+
+
 def reshape_is_view(array: Any, shape: tuple[int, ...]) -> bool:
     """Would NumPy's reshape share memory with ``array``?"""
     return array.size == 0 or _reshaped(array.shape, _strides(array), shape) is not None
+
+
+def is_contiguous(array: Any) -> bool:
+    """Does the view lie in memory without gaps, in C order?"""
+    rows = zip(array.shape, _strides(array), _c_strides(array.shape), strict=True)
+    return array.size == 0 or all(s == c for n, s, c in rows if n != 1)
 
 
 def _reshaped(
@@ -159,6 +173,12 @@ def _seen_through(node: Node, parent: Node, strides: list[int]) -> list[int]:
             return [*(s // 2 for s in strides[:-1]), 1]
         case "unpair":
             return [*(2 * s for s in strides[:-1]), 1]
+        case "broadcast_to":
+            repeated = [0] * (node.ndim - parent.ndim)
+            pairs = zip(parent.shape, node.shape[len(repeated) :], strides, strict=True)
+            return repeated + [s if old == new else 0 for old, new, s in pairs]
+        case "frames":
+            return [s // node.dtype.itemsize for s in node.attr[1]]
         case "reshape":
             return _reshaped(parent.shape, strides, node.shape) or _c_strides(node.shape)
     return _c_strides(node.shape)

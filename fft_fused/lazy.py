@@ -111,10 +111,10 @@ class LazyArray(Operators, Methods, Values):
         return f"LazyArray({self._spec()}, {len(walk([self.node]))} nodes)"
 
     def __copy__(self) -> LazyArray:
-        return LazyArray(self.node)
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> LazyArray:
-        return LazyArray(self.node)
+        return self.copy("K")
 
     # ---- writing
 
@@ -234,8 +234,8 @@ class LazyArray(Operators, Methods, Values):
         return LazyArray(node, aliasing.reshape(self, node.shape))
 
     def ravel(self) -> LazyArray:
-        """One axis; a view where NumPy's would be one."""
-        return self.reshape(-1)
+        """One axis; a view of what is contiguous, else a copy."""
+        return self.reshape(-1) if aliasing.is_contiguous(self) else self.flatten()
 
     def flatten(self) -> LazyArray:
         """One axis; a copy."""
@@ -284,13 +284,21 @@ class LazyArray(Operators, Methods, Values):
     def astype(self, dtype: Any, copy: bool = True) -> LazyArray:
         """Converted to another dtype."""
         node = build.astype(self.node, dtype)
-        return self if node is self.node and not copy else LazyArray(node)
+        if node is self.node and not copy:
+            return self
+        return self._laid_out(node, aliasing.kept_order(self))
 
-    def copy(self) -> LazyArray:
-        """The same value in C order, a view of nothing."""
-        twin = LazyArray(self.node)
-        twin.layout = None
-        return twin
+    def copy(self, order: str = "C") -> LazyArray:
+        """The same value, a view of nothing: in C order, or as this lies in memory ("K")."""
+        if order not in ("C", "K"):
+            raise TypeError(f"copy: order {order!r} is not recorded; only 'C' and 'K'")
+        return self._laid_out(self.node, None if order == "C" else aliasing.kept_order(self))
+
+    @staticmethod
+    def _laid_out(node: Node, layout: list[int] | None) -> LazyArray:
+        array = LazyArray(node)
+        array.layout = layout
+        return array
 
     def conj(self) -> LazyArray:
         """The complex conjugate."""

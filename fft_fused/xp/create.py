@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..expr import build
-from ..record import as_node, is_lazy, operate, wrap
+from ..record import as_lazy, as_node, is_lazy, operate, wrap
 
 
 def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
@@ -52,7 +52,7 @@ def array(x: Any, dtype: Any = None) -> Any:
     >>> xp.array([1, 2]).compute()
     array([1, 2])
     """
-    return wrap(asarray(x, dtype).node)
+    return asarray(x, dtype).copy("K")
 
 
 def ascontiguousarray(x: Any, dtype: Any = None) -> Any:
@@ -76,7 +76,7 @@ def copy(x: Any) -> Any:
     >>> xp.copy([1, 2]).compute()
     array([1, 2])
     """
-    return wrap(as_node(x))
+    return as_lazy(x).copy("K")
 
 
 def arange(

@@ -178,6 +178,33 @@ def copies_by_function_keep_the_order(a):
     return b, c
 
 
+def copies_of_what_was_written_keep_the_order(a):
+    a[0] = 5
+    b = np.copy(a.T)
+    b.reshape(-1)[:] = 0
+    return a, b
+
+
+def ravel_of_a_reversed_row_is_a_copy(a):
+    b, c = a[0, ::-1].ravel(), a[0, ::-1].reshape(-1)
+    a[0] = 0
+    return b, c
+
+
+def broadcast_then_reshaped_is_a_copy(a):
+    b = np.broadcast_to(a[:1], (3, 4)).reshape(-1)
+    c = np.broadcast_to(a, (1, 3, 4)).reshape(3, 4)
+    a += 1
+    return b, c
+
+
+def windows_then_reshaped(a):
+    windows = np.lib.stride_tricks.sliding_window_view(a[0], 2)
+    b, c = windows.reshape(-1), windows[::2].reshape(-1)
+    a[0] = 0
+    return b, c
+
+
 def second_name_follows(a):
     b = a
     b += 1
@@ -269,6 +296,8 @@ VIEW_PROGRAMS = [
     ),
     *(mask_assignment, mask_assignment_into_a_view, list_assignment),
     *(assignment_with_extra_leading_ones, copies_by_function_keep_the_order),
+    *(copies_of_what_was_written_keep_the_order, ravel_of_a_reversed_row_is_a_copy),
+    *(broadcast_then_reshaped_is_a_copy, windows_then_reshaped),
 ]
 
 
