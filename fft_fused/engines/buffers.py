@@ -36,12 +36,15 @@ class Memory:
         self._region: dict[int, int | None] = {}
         self._members: dict[int, list[Node]] = {}
         self._pools: dict[tuple[tuple[Extent, ...], int], list[int]] = {}
+        self._repeats: set[int] = set()  # views that show an element several times
         self._count = 0
         self.buffers: list[Buffer] = []
 
     def share(self, node: Node, other: Node) -> None:
         """``node`` lies where ``other`` does: a view of it, or written over it."""
         self._own(node, self._region.get(id(other)))
+        if node.op == "broadcast_to" or id(other) in self._repeats:
+            self._repeats.add(id(node))
 
     def outside(self, node: Node) -> None:
         """``node`` lies in no buffer: an input or a result."""
@@ -66,6 +69,7 @@ class Memory:
         region = self._region.get(id(arg))
         return (
             region is not None
+            and id(arg) not in self._repeats
             and arg.dtype == node.dtype
             and arg.shape == node.shape
             and self._axes[id(arg)] == self._axes[id(node)]

@@ -28,7 +28,13 @@ def normal(value):
 
 
 def ops(value):
-    return [line.split(" = ")[1].rsplit("(", 1)[0] for line in normal(value).splitlines()[:-1]]
+    """Operation and attribute of every line."""
+    found = []
+    for line in normal(value).splitlines()[:-1]:
+        text = line.split(" = ")[1]
+        head, attribute, _ = text.partition("](")
+        found.append(head + "]" if attribute else text.split("(")[0])
+    return found
 
 
 @pytest.mark.parametrize(
