@@ -212,9 +212,7 @@ def checked_key(key: Any) -> Any:
     """
     if isinstance(key, tuple):
         return tuple(map(checked_key, key))
-    if isinstance(key, slice):
-        return slice(*map(_integer, (key.start, key.stop, key.step)))
-    if isinstance(key, bool | np.bool_) or key is None or key is Ellipsis:
+    if isinstance(key, bool | np.bool_):
         return key
     dtype = getattr(key, "dtype", None)
     if dtype is not None and (key.shape or dtype.kind == "b"):
@@ -224,8 +222,4 @@ def checked_key(key: Any) -> Any:
             f"x[{what}]: an index of dtype {dtype} and shape {key.shape} is not recorded; "
             f"use fft_fused.xp.{cure}"
         )
-    return _integer(key) if hasattr(type(key), "__index__") else key
-
-
-def _integer(value: Any) -> Any:
-    return None if value is None else operator.index(value)
+    return operator.index(key) if hasattr(type(key), "__index__") else key

@@ -210,6 +210,8 @@ def test_places_of_extremes(name, axis):
         lambda x: x.reshape(-1, 3),
         lambda x: x.conj(),
         lambda x: x.repeat(2, axis=0),
+        lambda x: x.var(axis=1, ddof=1),
+        lambda x: x.std(axis=0, ddof=2),
         lambda x: x.view(x.dtype),
         lambda x: x[:, None].squeeze(),
         lambda x: x.mT if hasattr(x, "mT") else x.T,
@@ -242,6 +244,8 @@ def test_impossible_shapes_are_numpys_errors():
     x = lazy(X)
     with pytest.raises(ValueError, match=r"cannot reshape array of size 12 into shape \(5, 2\)"):
         x.reshape(5, 2)
+    with pytest.raises(ValueError, match="Unable to avoid creating a copy"):
+        x.T.reshape(-1, copy=False)
     with pytest.raises(ValueError, match="size not equal to one"):
         x.squeeze(0)
     with pytest.raises(ValueError, match="axes don't match array"):

@@ -263,6 +263,7 @@ def test_frames_by_strides_follow_writes_while_the_strides_hold():
         (lambda x: np.broadcast_to(x, (3, 5)), ValueError, "broadcast"),
         (lambda x: np.moveaxis(x, 0, (0, 1)), ValueError, "same number of elements"),
         (lambda x: np.reshape(x, (5, 5)), ValueError, "cannot reshape array of size 12"),
+        (lambda x: np.repeat(x, 1.5), TypeError, "integer"),
         (lambda x: np.take(x, [0.5]), TypeError, "need integers"),
         (lambda x: x + np.ones((2, 4)), ValueError, "could not be broadcast together"),
         (lambda x: xp.sliding_window_view(x, 9, 0), ValueError, "larger than input array shape"),
