@@ -1,0 +1,7 @@
+"""``python -m fft_fused``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,192 @@
+"""The command line: psd, demo, info."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from .errors import NotFusedError, RecordingError
+from .outputs import check_outputs, peaks_text, write_output
+from .progress import Progress
+
+_FAULTS = (RecordingError, NotFusedError, ValueError, TypeError, OSError, MemoryError)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Returns
+    -------
+    int
+        0, or 2 when the command cannot be done; the reason is one line on standard error.
+    """
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print("fft-fused: interrupted", file=sys.stderr)
+        return 130
+    except _FAULTS as error:
+        text = " ".join(str(error).split()) or type(error).__name__
+        print(f"fft-fused: error: {text}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fft-fused",
+        description="Averaged power spectra of recordings, computed by fused FFT expressions.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    psd = commands.add_parser("psd", help="averaged power spectrum of a recording")
+    psd.add_argument("recording", type=Path, metavar="RECORDING", help="a file of samples")
+    psd.add_argument("--dtype", help="type of raw samples: cu8, ci8, ci16, cf32 ...")
+    psd.add_argument("--rate", type=float, help="samples per second")
+    psd.add_argument("--center", type=float, help="centre frequency in Hz")
+    psd.add_argument("--iq", action="store_true", help="WAV: two channels are one complex one")
+    _spectrum_arguments(psd)
+    psd.set_defaults(run=_psd)
+    demo = commands.add_parser("demo", help="the same on a recording made on the spot")
+    demo.add_argument("--samples", type=int, default=1 << 22, help="length of the recording")
+    demo.add_argument("--keep", type=Path, help="keep the recording (.ci8) here")
+    _spectrum_arguments(demo)
+    demo.set_defaults(run=_demo)
+    info = commands.add_parser("info", help="engines, versions, what is missing and why")
+    info.set_defaults(run=_info)
+    return parser
+
+
+def _spectrum_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nfft", type=int, default=4096, help="segment length (4096)")
+    parser.add_argument("--window", default="hann", help="window (hann)")
+    parser.add_argument("--overlap", type=float, default=0.0, help="0 to below 1 (0)")
+    parser.add_argument("--average", choices=("mean", "max"), default="mean")
+    parser.add_argument(
+        "--shift",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="frequencies in ascending order (on)",
+    )
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=".png, .csv or .npz; may be repeated",
+    )
+    parser.add_argument("--compare", action="store_true", help="measure fused against unfused")
+    parser.add_argument("--explain", action="store_true", help="say how the expression runs")
+    parser.add_argument("--engine", help="use only this engine, as unfused")
+    parser.add_argument("--workers", type=int, help="threads (every CPU)")
+
+
+def _options(arguments: argparse.Namespace) -> Any:
+    from .options import options
+
+    given = {"engine": arguments.engine, "workers": arguments.workers}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return options(**chosen) if chosen else nullcontext()
+
+
+def _psd(arguments: argparse.Namespace) -> int:
+    from .recordings import open_recording
+
+    check_outputs(arguments.out)
+    recording = open_recording(
+        arguments.recording,
+        arguments.dtype,
+        arguments.rate,
+        arguments.center,
+        arguments.iq,
+    )
+    return _report(arguments, recording)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from .demo_signal import RATE, write_demo
+    from .recordings import open_recording
+
+    check_outputs(arguments.out)
+    if arguments.samples < 2:
+        raise RecordingError(f"--samples is {arguments.samples}, need at least 2")
+    with _demo_path(arguments.keep) as path:
+        write_demo(path, arguments.samples)
+        return _report(arguments, open_recording(path, "ci8", RATE))
+
+
+@contextmanager
+def _demo_path(keep: Path | None) -> Any:
+    if keep is not None:
+        yield keep
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "demo.ci8"
+
+
+def _report(arguments: argparse.Namespace, recording: Any) -> int:
+    from .psd import POWER, Settings, blocks, check, spectrum
+    from .psd import arguments as arguments_of
+
+    settings = Settings(
+        arguments.nfft,
+        arguments.window,
+        arguments.average,
+        arguments.overlap,
+        arguments.shift,
+    )
+    with _options(arguments):
+        check(recording, settings)
+        power = POWER[recording.layout]
+        with Progress(sys.stderr) as progress:
+            found = spectrum(recording, settings, progress)
+        for path in arguments.out:
+            write_output(path, found, recording)
+        print(recording)
+        print(_summary(found))
+        print(peaks_text(found))
+        for path in arguments.out:
+            print(f"wrote {path}")
+        if arguments.explain or arguments.compare:
+            given = arguments_of(recording, settings, *next(iter(blocks(recording, settings))))
+            _show(arguments, power, given)
+    return 0
+
+
+def _show(arguments: argparse.Namespace, power: Any, given: tuple[Any, ...]) -> None:
+    shown: list[Callable[[], Any]] = []
+    if arguments.explain:
+        shown.append(lambda: power.explain(*given))
+    if arguments.compare:
+        shown.append(lambda: power.compare(*given))
+    for make in shown:
+        print()
+        print(make())
+
+
+def _summary(found: Any) -> str:
+    unused = f", {found.unused} samples at the end not used" if found.unused else ""
+    return (
+        f"{found.segments} segments of {found.settings.nfft}, {found.settings.window} window, "
+        f"{found.settings.average}{unused}"
+    )
+
+
+def _info(arguments: argparse.Namespace) -> int:
+    from .runtime.info import info
+
+    print(info())
+    return 0
