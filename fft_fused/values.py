@@ -42,7 +42,7 @@ class Values:
         """
         from .fuse import compute
 
-        self._refuse_arguments()
+        self.require_values()
         return compute(self, out=out)
 
     def explain(self: Any, stage: str | None = None) -> Any:
@@ -60,8 +60,8 @@ class Values:
     def _spec(self: Any) -> str:
         return str(ArraySpec(self.shape, self.dtype, ()))
 
-    def _refuse_arguments(self: Any) -> None:
-        """While a function is recorded its arguments have no values."""
+    def require_values(self: Any) -> None:
+        """Refuse what depends on the arguments of a function that is being recorded."""
         leaves = [n for n in walk([self.node]) if not n.args]
         if any(n.op == "operand" and n.attr.array is None for n in leaves):
             raise LazyValueError(
