@@ -24,9 +24,10 @@ _SECTIONS = {
     "opaque": "Whole arrays only",
 }
 
-_TRANSFORMS = """`fft`, `ifft`, `rfft`, `irfft`, `hfft`, `ihfft`, their `2` and `n` forms, and `dct`, `idct`,
-`dst`, `idst` with their `n` forms, with the signatures of `scipy.fft`. `fftshift` and `ifftshift` are
-index maps and cost nothing inside a run; `fftfreq` and `rfftfreq` are functions of the index.
+_TRANSFORMS = """`fft`, `ifft`, `rfft`, `irfft`, `hfft`, `ihfft`, their `2` and `n` forms, and
+`dct`, `idct`, `dst`, `idst` with their `n` forms, with the signatures of `scipy.fft`. `fftshift`
+and `ifftshift` are index maps and cost nothing inside a run; `fftfreq` and `rfftfreq` are functions
+of the index.
 """
 
 

@@ -106,14 +106,9 @@ def _psd(arguments: argparse.Namespace) -> int:
     from .recordings import open_recording
 
     check_outputs(arguments.out)
-    recording = open_recording(
-        arguments.recording,
-        arguments.dtype,
-        arguments.rate,
-        arguments.center,
-        arguments.iq,
-    )
-    return _report(arguments, recording)
+    asked = (arguments.dtype, arguments.rate, arguments.center, arguments.iq)
+    with open_recording(arguments.recording, *asked) as recording:
+        return _report(arguments, recording)
 
 
 def _demo(arguments: argparse.Namespace) -> int:

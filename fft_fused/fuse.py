@@ -53,6 +53,8 @@ def compute(*values: Any, out: Any = None) -> Any:
     (32.0, (2,))
     """
     lazies = [v for v in values if isinstance(v, LazyArray)]
+    for value in lazies:
+        value.require_values()
     expr, sources = collect([v.node for v in lazies])
     plan = plan_for(expr)
     checked = None if out is None else check_out(out, output_specs(plan))

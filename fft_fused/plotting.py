@@ -10,7 +10,8 @@ import numpy as np
 from .errors import RecordingError
 from .psd import Spectrum
 
-_BLUE, _GREY = "#1f5fa8", "#8a8f98"
+_COLOURS = ("#1f5fa8", "#d1495b", "#2e933c", "#8d5fb0", "#c77d0a", "#0f8b8d", "#5c6670", "#a23b72")
+_GREY = "#8a8f98"
 
 
 def save_plot(path: Path, spectrum: Spectrum, title: str) -> None:
@@ -33,14 +34,16 @@ def save_plot(path: Path, spectrum: Spectrum, title: str) -> None:
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot()
     scale, unit = frequency_unit(spectrum)
-    many = len(spectrum.streams) > 1
+    colours: dict[str, str] = {}
     for place, name in enumerate(spectrum.streams):
-        colour = None if many else _BLUE
+        group = name.partition("chan")[0].strip()  # the channels of a polarisation are one line
+        label = group if group not in colours else None
+        colour = colours.setdefault(group, _COLOURS[len(colours) % len(_COLOURS)])
         x, y = _drawn(spectrum.frequency[place] / scale, spectrum.decibels[place])
-        axes.plot(x, y, lw=0.8, color=colour, label=name)
+        axes.plot(x, y, lw=0.8, color=colour, label=label or None)
     settings = spectrum.settings
     floor = float(np.median(spectrum.decibels[np.isfinite(spectrum.decibels)]))
-    axes.axhline(floor, lw=0.8, ls="--", color=_GREY, label=f"median {floor:.1f} dB")
+    axes.axhline(floor, lw=0.8, ls="--", color=_GREY, label=f"median {floor:.1f} dB", zorder=3)
     axes.set_xlabel(f"frequency ({unit})")
     axes.set_ylabel("power density (dB/Hz)" if spectrum.rate else "power density (dB)")
     axes.set_title(title, loc="left", fontsize=11)
@@ -52,8 +55,8 @@ def save_plot(path: Path, spectrum: Spectrum, title: str) -> None:
     )
     axes.grid(alpha=0.3, lw=0.5)
     axes.margins(x=0)
-    if len(spectrum.streams) <= 10:
-        axes.legend(fontsize=8, frameon=False, ncols=2 if many else 1)
+    if len(colours) <= 8:
+        axes.legend(fontsize=8, frameon=False)
     figure.savefig(path, dpi=130, format="png")
 
 
@@ -62,7 +65,9 @@ def frequency_unit(spectrum: Spectrum) -> tuple[float, str]:
     if spectrum.rate is None:
         return 1.0, "cycles per sample"
     largest = float(np.abs(spectrum.frequency).max())
-    for scale, unit in ((1e9, "GHz"), (1e6, "MHz"), (1e3, "kHz")):
+    if float(np.ptp(spectrum.frequency)) >= 1e9:
+        return 1e9, "GHz"
+    for scale, unit in ((1e6, "MHz"), (1e3, "kHz")):
         if largest >= scale:
             return scale, unit
     return 1.0, "Hz"

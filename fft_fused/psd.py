@@ -195,7 +195,8 @@ def spectrum(
     used = count = 0
     for start, stop in blocks(recording, settings):
         given = arguments(recording, settings, start, stop)
-        part = power(*given).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            part = power(*given).astype(np.float64)
         if not np.isfinite(part).all():
             _refuse_bad_samples(recording, given[0], start)
         if total is None:

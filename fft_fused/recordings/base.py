@@ -54,6 +54,17 @@ class Recording:
     streams: tuple[str, ...] = ("",)
     offset: float = 0.0
     reversed: bool = False
+    closer: Callable[[], None] = field(repr=False, compare=False, default=lambda: None)
+
+    def close(self) -> None:
+        """Release the file."""
+        self.closer()
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def read(self, start: int, stop: int) -> np.ndarray:
         """Samples ``start`` to ``stop`` of every stream, C-contiguous, native byte order."""

@@ -20,7 +20,7 @@ def open_guppi(path: Path, request: Request) -> Recording:
     _check_guppi_size(path)
     stream = _stream("baseband.guppi", "GUPPI", path)
     header = stream.header0
-    width = float(header.get("CHAN_BW") or header["OBSBW"] / header["OBSNCHAN"]) * 1e6
+    width = float(header["OBSBW"]) * 1e6 / int(header["OBSNCHAN"])
     middle = float(header["OBSFREQ"]) * 1e6
     return _recording(path, "GUPPI", stream, request, middle, width)
 
@@ -47,7 +47,11 @@ def _stream(module: str, name: str, path: Path, **extra: Any) -> Any:
     library = needed(module, name)
     with _one_line(path, name):
         stream = library.open(str(path), "rs", squeeze=False, **extra)
-        stream.shape  # noqa: B018 - looks for the last frame
+        try:
+            stream.shape  # noqa: B018 - looks for the last frame
+        except BaseException:
+            stream.close()
+            raise
         return stream
 
 
@@ -116,6 +120,7 @@ def _recording(
         reader=_reader(path, name, stream, len(streams)),
         streams=tuple(streams),
         reversed=width < 0,
+        closer=stream.close,
     )
 
 

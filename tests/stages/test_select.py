@@ -80,7 +80,5 @@ def test_strict_raises_with_reason_and_cure():
 
 
 def test_preferred_engine_is_taken_where_it_offers():
-    selection = select(
-        program(), (Fake("a", 0.1), Fake("b", 5.0, most=2)), MACHINE.preferring("b")
-    )
+    selection = select(program(), (Fake("a", 0.1), Fake("b", 5.0, most=2)), MACHINE.preferring("b"))
     assert {o.engine for o in selection.offers} == {"b"}
