@@ -46,7 +46,9 @@ class Blocking:
 
 
 def is_view(node: Node, views: set[int]) -> bool:
-    """Can NumPy make the value from views without touching its elements?"""
+    """Can the value be made once for all blocks at no cost: a view of views, an index?"""
+    if node.op == "iota":
+        return True
     if not node.args or any(id(a) not in views for a in node.args):
         return False
     match node.op:

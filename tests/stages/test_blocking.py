@@ -7,6 +7,7 @@ import pytest
 
 import fft_fused
 from fft_fused import fft, lazy, xp
+from fft_fused.engines import numpy_blocked
 from fft_fused.fuse import explain_lazies
 
 X = np.arange(12 * 8.0).reshape(12, 8)
@@ -92,3 +93,12 @@ def test_outer_product_of_neighbours():
     y = x[1:, None] * x[None, :-1]
     a = X[:, 0] * 2
     np.testing.assert_allclose(y.compute(), a[1:, None] * a[None, :-1])
+
+
+def test_index_along_a_loop_is_made_once_and_cut(monkeypatch):
+    monkeypatch.setattr(numpy_blocked, "TABLE_BYTES", 0)
+    x = lazy(X[:, 0])
+    y = x * xp.arange(12, dtype=np.float32)
+    (blocking,) = blockings(y)
+    assert blocking.loops == (12,)
+    np.testing.assert_array_equal(y.compute(), X[:, 0] * np.arange(12, dtype=np.float32))
