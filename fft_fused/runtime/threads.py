@@ -27,14 +27,16 @@ class _Pool:
         self._size = 0
         self._pid = 0
 
-    def get(self, size: int) -> ThreadPoolExecutor:
-        with self._lock:
-            if self._executor is None or self._pid != os.getpid() or self._size < size:
+    def submit(self, count: int, call: Callable[[], None]) -> list[Future[None]]:
+        """Run ``call`` on ``count`` threads, each in a copy of the caller's context."""
+        with self._lock:  # held while submitting: another thread may replace the executor
+            if self._executor is None or self._pid != os.getpid() or self._size < count:
                 if self._executor is not None and self._pid == os.getpid():
                     self._executor.shutdown(wait=False)
-                self._executor = ThreadPoolExecutor(size, thread_name_prefix="fft_fused")
-                self._size, self._pid = size, os.getpid()
-            return self._executor
+                self._executor = ThreadPoolExecutor(count, thread_name_prefix="fft_fused")
+                self._size, self._pid = count, os.getpid()
+            submit = self._executor.submit
+            return [submit(contextvars.copy_context().run, call) for _ in range(count)]
 
 
 _arena = _Arena()
@@ -83,10 +85,7 @@ def run_tasks(count: int, task: Callable[[int], None], workers: int) -> None:
                 failed.set()
                 raise
 
-    executor = _pool.get(workers - 1)
-    futures: list[Future[None]] = [
-        executor.submit(contextvars.copy_context().run, drain) for _ in range(workers - 1)
-    ]
+    futures = _pool.submit(workers - 1, drain)
     try:
         drain()
     finally:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -56,6 +59,36 @@ def test_errstate_of_the_caller_holds_in_the_threads():
         run_tasks(8, task, 4)
     with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
         run_tasks(8, task, 4)
+
+
+def test_threads_may_ask_for_pools_of_different_sizes_at_once():
+    failures = []
+
+    def ask(size):
+        try:
+            for _ in range(50):
+                run_tasks(size * 2, lambda index: None, size)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask, args=(2 + k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_pool_works_after_a_fork():
+    code = (
+        "import os, warnings; warnings.simplefilter('ignore');"
+        "from fft_fused.runtime.threads import run_tasks;"
+        "done = []; run_tasks(4, done.append, 3); pid = os.fork();"
+        "run_tasks(40, done.append, 3); assert len(done) == 44;"
+        "os._exit(0) if pid == 0 else None; assert os.waitpid(pid, 0)[1] == 0"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_scratch_is_aligned():
