@@ -11,6 +11,16 @@ array([16., 16.], dtype=float32)
 
 from __future__ import annotations
 
+from scipy.fft import (
+    fhtoffset,
+    get_workers,
+    register_backend,
+    set_backend,
+    set_global_backend,
+    set_workers,
+    skip_backend,
+)
+
 from . import xp
 from .errors import LazyValueError, NotFusedError, RecordingError
 from .expr.node import ArraySpec
@@ -18,6 +28,7 @@ from .fuse import Fused, compute, fuse
 from .lazy import LazyArray, lazy
 from .options import options
 from .runtime.info import cache_clear, cache_info, info
+from .scipy_backend import __ua_domain__, __ua_function__
 from .transforms import *  # noqa: F403
 from .transforms import __all__ as _transforms
 
@@ -30,13 +41,22 @@ __all__ = [
     "LazyValueError",
     "NotFusedError",
     "RecordingError",
+    "__ua_domain__",
+    "__ua_function__",
     "cache_clear",
     "cache_info",
     "compute",
+    "fhtoffset",
     "fuse",
+    "get_workers",
     "info",
     "lazy",
     "options",
+    "register_backend",
+    "set_backend",
+    "set_global_backend",
+    "set_workers",
+    "skip_backend",
     "xp",
     *_transforms,
 ]

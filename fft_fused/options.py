@@ -93,6 +93,11 @@ def options(**changes: Any) -> Iterator[Options]:
         _stack.items.pop()
 
 
+def scipy_array_api() -> bool:
+    """Has SciPy's array API support been switched on? Any text counts, as for SciPy."""
+    return bool(os.environ.get("SCIPY_ARRAY_API"))
+
+
 def cpu_count() -> int:
     """CPUs this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +9,16 @@ import numpy as np
 from scipy.fft import next_fast_len as next_fast_len
 from scipy.fft import prev_fast_len as prev_fast_len
 
+from . import foreign
 from .expr import build
-from .expr.node import Node
-from .expr.recording import tracing
 from .expr.spectrum import REAL_TO_REAL, transform_spec
-from .record import as_node, is_lazy, wrap
-from .runtime.pocketfft import implementation
+from .foreign import is_foreign
+from .frequencies import fftfreq as fftfreq
+from .frequencies import fftshift as fftshift
+from .frequencies import ifftshift as ifftshift
+from .frequencies import rfftfreq as rfftfreq
+from .record import is_lazy, wrap
+from .runtime.pocketfft import implementation, real_implementation
 
 _DOC = """{what}
 
@@ -95,8 +98,11 @@ def _one(base: str) -> Callable[..., Any]:
         *,
         plan: Any = None,
     ) -> Any:
-        if is_lazy(x):
-            return _lazily(x, base, n, axis, norm, plan, many=False)
+        if type(x) is not np.ndarray:
+            if is_lazy(x):
+                return _lazily(x, base, n, axis, norm, plan, many=False)
+            if is_foreign(x):
+                return foreign.transform(base, x, n, axis, norm, workers, plan, many=False)
         return eager(x, n, axis, norm, overwrite_x, workers, plan=plan)
 
     return _named(call, base, base, _ONE)
@@ -115,15 +121,18 @@ def _several(name: str, base: str, default: Any) -> Callable[..., Any]:
         *,
         plan: Any = None,
     ) -> Any:
-        if is_lazy(x):
-            return _lazily(x, base, s, axes, norm, plan)
+        if type(x) is not np.ndarray:
+            if is_lazy(x):
+                return _lazily(x, base, s, axes, norm, plan)
+            if is_foreign(x):
+                return foreign.transform(name, x, s, axes, norm, workers, plan, many=True)
         return eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
 
     return _named(call, name, base, _MANY)
 
 
 def _real_one(base: str) -> Callable[..., Any]:
-    eager = implementation(base)
+    eager = real_implementation(base)
 
     def call(
         x: Any,
@@ -138,13 +147,16 @@ def _real_one(base: str) -> Callable[..., Any]:
         if is_lazy(x):
             extra = {"type": _type(type), "orthogonalize": orthogonalize}
             return _lazily(x, base, n, axis, norm, None, many=False, **extra)
-        return eager(x, type, n, axis, norm, overwrite_x, workers, orthogonalize)
+        if is_foreign(x):
+            options = {"overwrite_x": overwrite_x, "orthogonalize": orthogonalize}
+            return foreign.real_transform(base, x, type, n, axis, norm, workers=workers, **options)
+        return eager(x, type, n, axis, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
     return _named(call, base, base, _ONE)
 
 
 def _real_several(name: str, base: str) -> Callable[..., Any]:
-    eager = implementation(name)
+    eager = real_implementation(name)
 
     def call(
         x: Any,
@@ -158,6 +170,9 @@ def _real_several(name: str, base: str) -> Callable[..., Any]:
     ) -> Any:
         if is_lazy(x):
             return _lazily(x, base, s, axes, norm, type=_type(type), orthogonalize=orthogonalize)
+        if is_foreign(x):
+            options = {"overwrite_x": overwrite_x, "orthogonalize": orthogonalize}
+            return foreign.real_transform(name, x, type, s, axes, norm, workers=workers, **options)
         return eager(x, type, s, axes, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
     return _named(call, name, base, _MANY)
@@ -193,157 +208,45 @@ dct, idct, dst, idst = map(_real_one, REAL_TO_REAL)
 dctn, idctn, dstn, idstn = (_real_several(n + "n", n) for n in REAL_TO_REAL)
 
 
-def _hankel(name: str) -> Callable[..., Any]:
-    eager = implementation(name)
-
-    def call(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
-        if is_lazy(a):
-            raise TypeError(f"{name}: a lazy array is not recorded; call .compute() first")
-        return eager(a, dln, mu, offset=offset, bias=bias)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"Fast Hankel transform, as ``scipy.fft.{name}``; not recorded."
-    return call
+def _hankel(name: str, a: Any, dln: float, mu: float, offset: float, bias: float) -> Any:
+    if is_lazy(a):
+        raise TypeError(f"{name}: a lazy array is not recorded; call .compute() first")
+    if is_foreign(a):
+        return foreign.real_transform(name, a, dln, mu, offset=offset, bias=bias)
+    return implementation(name)(a, dln, mu, offset=offset, bias=bias)
 
 
-fht, ifht = _hankel("fht"), _hankel("ifht")
-
-
-def _shift(x: Any, axes: Any, sign: int) -> Any:
-    node = x.node
-    which = build.normalize_axes(axes, node.ndim)
-    return wrap(build.roll(node, [(a, sign * (node.shape[a] // 2)) for a in which]))
-
-
-def fftshift(x: Any, axes: Any = None) -> Any:
-    """Zero frequency to the middle: element ``-n//2`` first.
-
-    Parameters
-    ----------
-    x : array_like or LazyArray
-    axes : int or sequence of int, optional
-        All when None.
+def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
+    """Fast Hankel transform, as ``scipy.fft.fht``; not recorded for lazy arrays.
 
     Examples
     --------
     >>> import fft_fused
-    >>> fft_fused.fftshift([0, 1, 2, -2, -1])
-    array([-2, -1,  0,  1,  2])
+    >>> fft_fused.fht([1.0, 2.0, 1.0], dln=0.1, mu=0).shape
+    (3,)
     """
-    return _shift(x, axes, 1) if is_lazy(x) else np.fft.fftshift(x, axes)
+    return _hankel("fht", a, dln, mu, offset, bias)
 
 
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of ``fftshift``, also for odd lengths.
-
-    Parameters
-    ----------
-    x : array_like or LazyArray
-    axes : int or sequence of int, optional
-        All when None.
+def ifht(A: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:  # noqa: N803
+    """Inverse fast Hankel transform, as ``scipy.fft.ifht``; not recorded for lazy arrays.
 
     Examples
     --------
     >>> import fft_fused
-    >>> fft_fused.ifftshift([-2, -1, 0, 1, 2])
-    array([ 0,  1,  2, -2, -1])
+    >>> fft_fused.ifht([1.0, 2.0, 1.0], dln=0.1, mu=0).shape
+    (3,)
     """
-    return _shift(x, axes, -1) if is_lazy(x) else np.fft.ifftshift(x, axes)
+    return _hankel("ifht", A, dln, mu, offset, bias)
 
 
-def fftfreq(
-    n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None
-) -> Any:
-    """Frequencies of the bins of ``fft``, in cycles per unit of ``d``.
-
-    Parameters
-    ----------
-    n : int
-        Length of the transform.
-    d : float
-        Sample spacing.
-    xp : namespace, optional
-        Of another array library.
-    dtype : dtype, optional
-        float64 unless given.
-    device : optional
-        Must be None or "cpu" for NumPy.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Lazy inside a function that is being recorded.
-
-    Examples
-    --------
-    >>> import fft_fused
-    >>> fft_fused.fftfreq(4, 0.5)
-    array([ 0. ,  0.5, -1. , -0.5])
-    """
-    if xp is not None:
-        return xp.fft.fftfreq(n, d=d, **_given(dtype=dtype, device=device))
-    if not tracing():
-        return _converted(np.fft.fftfreq(n, d), dtype, device)
-    count = _length(n)
-    rising = build.iota(-(count // 2), 1, count, np.dtype("i8"))
-    return _scaled(build.roll(rising, [(0, (count + 1) // 2)]), count, d, dtype)
-
-
-def rfftfreq(
-    n: int, d: float = 1.0, *, xp: Any = None, dtype: Any = None, device: Any = None
-) -> Any:
-    """Frequencies of the bins of ``rfft``, in cycles per unit of ``d``; see ``fftfreq``.
-
-    Parameters
-    ----------
-    n, d, xp, dtype, device
-        As for ``fftfreq``.
-
-    Returns
-    -------
-    ndarray, shape (n // 2 + 1,)
-        Lazy inside a function that is being recorded.
-
-    Examples
-    --------
-    >>> import fft_fused
-    >>> fft_fused.rfftfreq(4, 0.5)
-    array([0. , 0.5, 1. ])
-    """
-    if xp is not None:
-        return xp.fft.rfftfreq(n, d=d, **_given(dtype=dtype, device=device))
-    if not tracing():
-        return _converted(np.fft.rfftfreq(n, d), dtype, device)
-    count = _length(n)
-    return _scaled(build.iota(0, 1, count // 2 + 1, np.dtype("i8")), count, d, dtype)
-
-
-def _length(n: Any) -> int:
-    try:
-        return operator.index(n)
-    except TypeError:
-        raise ValueError("n should be an integer") from None
-
-
-def _given(**arguments: Any) -> dict[str, Any]:
-    return {k: v for k, v in arguments.items() if v is not None}
-
-
-def _scaled(index: Node, n: int, d: Any, dtype: Any) -> Any:
-    values = build.elementwise("multiply", index, as_node(1.0 / (n * d)))
-    return wrap(values if dtype is None else build.astype(values, dtype))
-
-
-def _converted(values: np.ndarray, dtype: Any, device: Any) -> np.ndarray:
-    if device not in (None, "cpu"):
-        raise ValueError(f"device {device!r} is not one of NumPy's; only 'cpu'")
-    return values if dtype is None else values.astype(dtype)
-
-
-__all__ = [
+MULTIMETHODS = (  # what scipy.fft lets backends serve
     *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"),
     *("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2"),
     *("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn"),
     *("dct", "idct", "dst", "idst", "dctn", "idctn", "dstn", "idstn", "fht", "ifht"),
+)
+__all__ = [
+    *MULTIMETHODS,
     *("fftshift", "ifftshift", "fftfreq", "rfftfreq", "next_fast_len", "prev_fast_len"),
 ]

@@ -12,7 +12,7 @@ from ..expr.index import AxisMap
 from ..expr.key import numpy_key
 from ..expr.node import Node
 from ..expr.ops import OPS
-from ..runtime.pocketfft import TRANSFORMS, implementation, scale_mode
+from ..runtime.pocketfft import TRANSFORMS, implementation, real_implementation, scale_mode
 
 
 def node_function(node: Node) -> Callable[..., Any]:
@@ -97,14 +97,16 @@ def _reduction(node: Node) -> Callable[..., Any]:
 def _transform(node: Node) -> Callable[..., Any]:
     spec = node.attr
     extra: dict[str, Any] = {"norm": spec.norm}
+    found = implementation
     if spec.type:
+        found = real_implementation
         extra |= {"type": spec.type, "orthogonalize": spec.orthogonalize}
     if len(spec.axes) == 1:
-        function, n, axis = implementation(spec.name), spec.lengths[0], spec.axes[0]
+        function, n, axis = found(spec.name), spec.lengths[0], spec.axes[0]
         if spec.type:
             return lambda x: function(x, n=n, axis=axis, **extra)
         return lambda x: function(x, n, axis, **extra)
-    many = implementation(spec.name + "n")
+    many = found(spec.name + "n")
     lengths, axes = spec.lengths, spec.axes
     return lambda x: many(x, s=lengths, axes=axes, **extra)
 
