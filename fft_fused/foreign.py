@@ -73,13 +73,18 @@ def transform(
         return x
     if not many:
         function = getattr(xp.fft, name)
-        return function(x, n=spec.lengths[0], axis=spec.axes[0], norm=spec.norm)
+        return _resolved(function(x, n=spec.lengths[0], axis=spec.axes[0], norm=spec.norm))
     options = {"s": spec.lengths, "axes": spec.axes, "norm": spec.norm}
     if base == "hfft":
         return xp.fft.irfftn(xp.conj(x), **options | {"norm": _SWAPPED[spec.norm]})
     if base == "ihfft":
-        return xp.conj(xp.fft.rfftn(x, **options | {"norm": _SWAPPED[spec.norm]}))
+        return _resolved(xp.conj(xp.fft.rfftn(x, **options | {"norm": _SWAPPED[spec.norm]})))
     return getattr(xp.fft, base + "n")(x, **options)
+
+
+def _resolved(x: Any) -> Any:
+    """With values in memory: torch's ``conj`` only sets a bit that ``numpy.asarray`` refuses."""
+    return x.resolve_conj() if hasattr(x, "resolve_conj") else x
 
 
 def real_transform(name: str, x: Any, *arguments: Any, **options: Any) -> Any:

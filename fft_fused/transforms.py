@@ -209,15 +209,13 @@ dctn, idctn, dstn, idstn = (_real_several(n + "n", n) for n in REAL_TO_REAL)
 
 
 def _hankel(name: str, a: Any, dln: float, mu: float, offset: float, bias: float) -> Any:
-    if is_lazy(a):
-        raise TypeError(f"{name}: a lazy array is not recorded; call .compute() first")
-    if is_foreign(a):
+    if not is_lazy(a) and is_foreign(a):
         return foreign.real_transform(name, a, dln, mu, offset=offset, bias=bias)
     return implementation(name)(a, dln, mu, offset=offset, bias=bias)
 
 
 def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
-    """Fast Hankel transform, as ``scipy.fft.fht``; not recorded for lazy arrays.
+    """Fast Hankel transform, as ``scipy.fft.fht``; computes a lazy array.
 
     Examples
     --------
@@ -229,7 +227,7 @@ def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -
 
 
 def ifht(A: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:  # noqa: N803
-    """Inverse fast Hankel transform, as ``scipy.fft.ifht``; not recorded for lazy arrays.
+    """Inverse fast Hankel transform, as ``scipy.fft.ifht``; computes a lazy array.
 
     Examples
     --------

@@ -51,6 +51,18 @@ class Values:
 
         return explain_lazies((self,), stage)
 
+    def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
+        """This array, whose values will be on the host: ``device`` must be "cpu"."""
+        if device != "cpu":
+            raise ValueError(f"device {device!r} is not one of a lazy NumPy array; only 'cpu'")
+        return self
+
+    def __dlpack__(self: Any, **options: Any) -> Any:
+        return self.compute().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError(f"a LazyArray {self._spec()} has no memory to share: copy=False")

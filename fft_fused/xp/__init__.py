@@ -28,6 +28,8 @@ from .reduce import *  # noqa: F403
 from .reduce import __all__ as _reduce
 from .shape import *  # noqa: F403
 from .shape import __all__ as _shape
+from .standard import __array_api_version__ as __array_api_version__
+from .standard import __array_namespace_info__ as __array_namespace_info__
 
 _FROM_NUMPY = [
     *("e", "inf", "nan", "newaxis", "pi"),

@@ -156,7 +156,7 @@ def linspace(
     return values.astype(target)
 
 
-def full(shape: Any, fill: Any, dtype: Any = None, *, device: Any = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """One value everywhere.
 
     Examples
@@ -170,7 +170,7 @@ def full(shape: Any, fill: Any, dtype: Any = None, *, device: Any = None) -> Any
     dims = tuple(operator.index(n) for n in dims)
     if min(dims, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
-    node = as_node(fill)
+    node = as_node(fill_value)
     target = np.dtype(dtype) if dtype is not None else node.dtype
     return wrap(build.broadcast_to(build.astype(node, target), dims))
 
@@ -203,7 +203,7 @@ empty = zeros
 
 
 def full_like(
-    x: Any, fill: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
     """One value, in the shape and dtype of ``x``.
 
@@ -213,7 +213,7 @@ def full_like(
     >>> xp.full_like(xp.arange(3), 7).compute()
     array([7, 7, 7])
     """
-    return full(x.shape if shape is None else shape, fill, dtype or x.dtype, device=device)
+    return full(x.shape if shape is None else shape, fill_value, dtype or x.dtype, device=device)
 
 
 def zeros_like(x: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -284,7 +284,43 @@ def meshgrid(*axes: Any, indexing: str = "xy") -> tuple[Any, ...]:
     return tuple(grids)
 
 
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The elements on and below a diagonal, zeros above.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.tril(xp.ones((2, 2), dtype=int)).compute()
+    array([[1, 0],
+           [1, 1]])
+    """
+    return _triangle(x, "greater_equal", k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The elements on and above a diagonal, zeros below.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.triu(xp.ones((2, 2), dtype=int)).compute()
+    array([[1, 1],
+           [0, 1]])
+    """
+    return _triangle(x, "less_equal", k)
+
+
+def _triangle(x: Any, op: str, k: int) -> Any:
+    node = as_node(x)
+    if node.ndim < 2:
+        raise ValueError(f"need an array of at least 2 dimensions, got {node.ndim}")
+    rows, columns = (arange(n) for n in node.shape[-2:])
+    kept = build.elementwise(op, (rows[:, None] + k).node, columns.node)
+    return wrap(build.elementwise("where", kept, node, build.const(node.dtype.type(0))))
+
+
 __all__ = [
+    *("tril", "triu"),
     *("arange", "array", "asarray", "ascontiguousarray", "copy", "empty", "empty_like", "eye"),
     *("full", "full_like", "linspace", "meshgrid", "ones", "ones_like", "zeros", "zeros_like"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -32,7 +33,6 @@ _ALIASES = {
 _OWN = {"where", "clip", "astype", "real", "imag", "angle"}
 
 
-_ARGUMENTS = ("a", "b", "c")
 _DOC = """Elementwise: {what}.
 
     Parameters
@@ -55,8 +55,12 @@ def _function(name: str, op: str) -> Callable[..., Any]:
             raise TypeError(f"{name}() takes {arity} positional arguments, got {len(args)}")
         return wrap(build.elementwise(op, *map(as_node, args)))
 
+    names = ("x",) if arity == 1 else [f"x{i + 1}" for i in range(arity)]
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+    )
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = _DOC.format(what=OPS[op].doc, arguments=", ".join(_ARGUMENTS[:arity]))
+    call.__doc__ = _DOC.format(what=OPS[op].doc, arguments=", ".join(names))
     return call
 
 

@@ -38,7 +38,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     Raises
     ------
     TypeError
-        For modes other than "constant" and several constants.
+        For modes other than "constant".
 
     Examples
     --------
@@ -49,8 +49,6 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     node = as_node(x)
     if mode != "constant":
         raise TypeError(f"pad: mode {mode!r} is not recorded; only 'constant'")
-    if np.size(constant_values) != 1:
-        raise TypeError("pad: one constant for all borders is recorded; pad axis by axis")
     if isinstance(pad_width, dict):
         listed = [(0, 0)] * node.ndim
         for axis, width in pad_width.items():
@@ -60,7 +58,12 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if widths.dtype.kind not in "iu":
         raise TypeError("`pad_width` must be of integral type.")
     borders = np.broadcast_to(widths, (node.ndim, 2)).tolist()
-    return wrap(build.pad(node, [(b, a) for b, a in borders], np.reshape(constant_values, ())[()]))
+    fills = np.broadcast_to(constant_values, (node.ndim, 2))
+    for axis, ((before, after), (low, high)) in enumerate(zip(borders, fills, strict=True)):
+        around = [(0, 0)] * node.ndim
+        for width, fill in (((before, 0), low), ((0, after), high)):
+            node = build.pad(node, [*around[:axis], width, *around[axis + 1 :]], fill)
+    return wrap(node)
 
 
 def concatenate(arrays: Any, axis: int | None = 0) -> Any:

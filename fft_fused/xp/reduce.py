@@ -202,7 +202,38 @@ def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None) -> Any:
 amax = max
 amin = min
 
+
+def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements over axes are not zero.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> int(xp.count_nonzero([0, 1, 2]).compute())
+    2
+    """
+    node = as_node(x)
+    truth = build.elementwise("not_equal", node, build.const(node.dtype.type(0)))
+    return wrap(build.reduce("sum", truth, axis, keepdims, np.dtype(np.intp)))
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """Sum over an axis of ``conj(x1) * x2``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> float(xp.vecdot([1.0, 2.0], [3.0, 4.0]).compute())
+    11.0
+    """
+    product = build.elementwise(
+        "multiply", build.elementwise("conjugate", as_node(x1)), as_node(x2)
+    )
+    return wrap(build.reduce("sum", product, axis, False, product.dtype))
+
+
 __all__ = [
+    *("count_nonzero", "vecdot"),
     *("all", "amax", "amin", "any", "argmax", "argmin", "cumsum", "cumulative_sum", "max", "mean"),
     *("min", "prod", "std", "sum", "var"),
 ]

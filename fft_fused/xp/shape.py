@@ -6,6 +6,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import aliasing
 from ..expr import build
 from ..expr.node import Node
@@ -196,8 +198,49 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(array[i] for i in range(array.shape[0]))
 
 
+def atleast_1d(x: Any) -> Any:
+    """With one axis at least.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.atleast_1d(3.0).shape
+    (1,)
+    """
+    array = as_lazy(x)
+    return array.reshape((1,)) if array.ndim == 0 else array
+
+
+def atleast_2d(x: Any) -> Any:
+    """With two axes at least; new ones come first.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.atleast_2d([1.0, 2.0]).shape
+    (1, 2)
+    """
+    array = atleast_1d(x)
+    return array.reshape((1, *array.shape)) if array.ndim == 1 else array
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The common shape.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    return np.broadcast_shapes(*shapes)
+
+
 __all__ = [
+    "atleast_1d",
+    "atleast_2d",
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "expand_dims",
     "flip",

@@ -214,7 +214,7 @@ def test_what_is_not_recorded_is_a_type_error_with_a_cure(call, text):
 
 def test_a_lazy_array_does_not_pretend_to_have_memory():
     x = lazy(X)
-    for name in ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "data"):
+    for name in ("__array_interface__", "__cuda_array_interface__", "data"):
         assert not hasattr(x, name)
 
 
