@@ -31,6 +31,8 @@ _DOC = """{what}
         Where the factor 1/n stands.
     overwrite_x, workers, plan
         As in ``scipy.fft.{name}``; a lazy array takes no notice of the first two.
+    out : ndarray, optional
+        Where the result goes, as in ``numpy.fft``; for NumPy arrays.
 
     Returns
     -------
@@ -85,6 +87,16 @@ def _lazily(
     return wrap(build.transform(node, spec))
 
 
+def _into(out: Any, result: Any) -> Any:
+    """``out`` of numpy.fft: an array of the result's shape."""
+    if getattr(out, "shape", None) != result.shape:
+        raise ValueError(
+            f"out: shape {getattr(out, 'shape', None)} given, the result has {result.shape}"
+        )
+    np.copyto(out, result, casting="same_kind")
+    return out
+
+
 def _one(base: str) -> Callable[..., Any]:
     eager = implementation(base)
 
@@ -97,13 +109,15 @@ def _one(base: str) -> Callable[..., Any]:
         workers: int | None = None,
         *,
         plan: Any = None,
+        out: Any = None,
     ) -> Any:
         if type(x) is not np.ndarray:
             if is_lazy(x):
                 return _lazily(x, base, n, axis, norm, plan, many=False)
             if is_foreign(x):
                 return foreign.transform(base, x, n, axis, norm, workers, plan, many=False)
-        return eager(x, n, axis, norm, overwrite_x, workers, plan=plan)
+        result = eager(x, n, axis, norm, overwrite_x, workers, plan=plan)
+        return result if out is None else _into(out, result)
 
     return _named(call, base, base, _ONE)
 
@@ -120,13 +134,15 @@ def _several(name: str, base: str, default: Any) -> Callable[..., Any]:
         workers: int | None = None,
         *,
         plan: Any = None,
+        out: Any = None,
     ) -> Any:
         if type(x) is not np.ndarray:
             if is_lazy(x):
                 return _lazily(x, base, s, axes, norm, plan)
             if is_foreign(x):
                 return foreign.transform(name, x, s, axes, norm, workers, plan, many=True)
-        return eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
+        result = eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
+        return result if out is None else _into(out, result)
 
     return _named(call, name, base, _MANY)
 

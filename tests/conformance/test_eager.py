@@ -103,3 +103,15 @@ def test_served_call_costs_at_most_5_microseconds_more():
     plain = best(scipy.fft.fft, x)
     with scipy.fft.set_backend(fft_fused):
         assert best(scipy.fft.fft, x) <= plain + 5e-6
+
+
+def test_out_as_in_numpy_fft():
+    out = np.empty((6, 8), np.complex128)
+    assert fft_fused.fft(Z, out=out) is out
+    np.testing.assert_array_equal(out, scipy.fft.fft(Z))
+    assert fft_fused.ifft2(Z, out=out) is out
+    np.testing.assert_array_equal(out, scipy.fft.ifft2(Z))
+    with pytest.raises(ValueError, match=r"out: shape \(3,\) given, the result has \(6, 8\)"):
+        fft_fused.fft(Z, out=np.empty(3))
+    with pytest.raises(TypeError, match="(?i)cannot cast"):
+        fft_fused.fft(Z, out=np.empty((6, 8)))
