@@ -1,0 +1,1 @@
+"""CUDA C++ made from graphs: pure text in, pure text out."""

@@ -1,0 +1,265 @@
+"""Kernels as text: maps, one thread an element, and reductions in a fixed order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..expr.node import Node, format_graph
+from . import indexing
+from .ctypes import PREAMBLE, c_type, literal
+from .printer import Printer, register_type, stored
+
+THREADS = 256
+_WANTED_THREADS = 1 << 18
+_WANTED_BLOCKS = 1 << 10
+_LONGEST_SUM = 1 << 10
+
+_LOOPS = r"""
+#ifdef __CUDACC_RTC__
+#define GRID_LOOP(i, total) for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; \
+    i < total; i += (index_t)gridDim.x * blockDim.x)
+#define BLOCK_LOOP(b, total) for (index_t b = blockIdx.x; b < total; b += gridDim.x)
+#define THREAD (index_t)threadIdx.x
+#define THREADS (index_t)blockDim.x
+#define SHARED __shared__
+#define SYNC __syncthreads()
+#else
+#define GRID_LOOP(i, total) for (index_t i = 0; i < total; ++i)
+#define BLOCK_LOOP(b, total) for (index_t b = 0; b < total; ++b)
+#define THREAD (index_t)0
+#define THREADS (index_t)1
+#define SHARED static
+#define SYNC
+#endif
+"""
+
+_IDENTITY = {"sum": 0, "prod": 1, "any": False, "all": True}
+_COMBINE = {
+    "sum": "({0} + {1})",
+    "prod": "({0} * {1})",
+    "any": "({0} || {1})",
+    "all": "({0} && {1})",
+    "max": "maximum_<T>({0}, {1})",
+    "min": "minimum_<T>({0}, {1})",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel: its source and how it is started.
+
+    The parameters are the ``inputs`` in order (pointers, or double and complex numbers by value),
+    then the output. ``blocks`` is a number of blocks of ``threads``; ``partials`` the elements of
+    scratch that a following ``combine`` kernel adds up (0: the output is written).
+    """
+
+    name: str
+    source: str
+    inputs: tuple[Node, ...]
+    output: Node
+    blocks: int
+    threads: int = THREADS
+    partials: int = 0
+    combine: Kernel | None = field(default=None)
+
+
+def map_kernel(
+    name: str, output: Node, inputs: Sequence[Node], strides: dict[int, tuple[int, ...]]
+) -> Kernel:
+    """One thread for an element of ``output``.
+
+    Parameters
+    ----------
+    name : str
+        Of the C function.
+    output : Node
+        A map of the inputs.
+    inputs : sequence of Node
+        Operands, scalars and earlier values.
+    strides : dict
+        Of array inputs in items, by node identity.
+    """
+    printer = _printer(inputs, strides)
+    index = tuple(printer.index(p) for p in indexing.decompose("i", output.shape))
+    value = printer.element(output, index)
+    body = [
+        f"  GRID_LOOP(i, {output.size}) {{",
+        *printer.lines,
+        f"    out[i] = {stored(value, output.dtype)};",
+        "  }",
+    ]
+    source = _source(name, output, inputs, strides, body)
+    blocks = min(-(-output.size // THREADS), 1 << 16)
+    return Kernel(name, source, tuple(inputs), output, max(1, blocks))
+
+
+def reduction_kernel(
+    name: str, output: Node, inputs: Sequence[Node], strides: dict[int, tuple[int, ...]]
+) -> Kernel:
+    """A sum, product, extremum or truth over axes, each partial result in a fixed order.
+
+    Where the last axis is kept, a thread runs down a column; where it is reduced, a block runs
+    along it. Long reductions are cut into pieces that a second kernel adds up in order.
+    """
+    arg, axes = output.args[0], output.attr[0]
+    kept = [a for a in range(arg.ndim) if a not in axes]
+    outs, length = output.size, math.prod(arg.shape[a] for a in axes)
+    columns = bool(kept) and kept[-1] == arg.ndim - 1 and arg.shape[-1] > 1
+    pieces = _pieces(outs, length, columns)
+    chunk = -(-length // pieces)
+    pieces = -(-length // chunk)
+    printer = _printer(inputs, strides, indent=3)
+    out_index = indexing.decompose("o", [arg.shape[a] for a in kept])
+    red_index = indexing.decompose("r", [arg.shape[a] for a in axes])
+    where = dict(zip(kept, out_index, strict=True)) | dict(zip(axes, red_index, strict=True))
+    value = printer.element(arg, tuple(printer.index(where[a]) for a in range(arg.ndim)))
+    own = register_type(output.dtype)
+    combine = _COMBINE[output.op].replace("<T>", f"<{own}>")
+    loop = _column_loop if columns else _row_loop
+    body = loop(outs, pieces, chunk, length, own, _identity(output), combine, printer.lines, value)
+    source = _source(name, output, inputs, strides, body)
+    blocks = outs * pieces if not columns else -(-outs * pieces // THREADS)
+    blocks = max(1, min(blocks, 1 << 16))
+    if pieces == 1:
+        return Kernel(name, source, tuple(inputs), output, blocks)
+    second = _combine_kernel(f"{name}_combine", output, outs, pieces, combine)
+    return Kernel(
+        name, source, tuple(inputs), output, blocks, partials=outs * pieces, combine=second
+    )
+
+
+def _pieces(outs: int, length: int, columns: bool) -> int:
+    parallel = _WANTED_THREADS if columns else _WANTED_BLOCKS
+    least = 16 if columns else 4096
+    wanted = -(-parallel // outs)
+    if columns:
+        wanted = max(wanted, -(-length // _LONGEST_SUM))
+    return max(1, min(wanted, -(-length // least)))
+
+
+def _row_loop(
+    outs: int,
+    pieces: int,
+    chunk: int,
+    length: int,
+    own: str,
+    identity: str,
+    combine: str,
+    lines: Sequence[str],
+    value: str,
+) -> list[str]:
+    return [
+        f"  SHARED {own} partial[{THREADS}];",
+        f"  BLOCK_LOOP(b, {outs * pieces}) {{",
+        f"    const index_t c = b / {outs}, o = b % {outs};",
+        f"    const index_t stop = (c + 1) * {chunk} < {length} ? (c + 1) * {chunk} : {length};",
+        f"    {own} total = {identity};",
+        f"    for (index_t r = c * {chunk} + THREAD; r < stop; r += THREADS) {{",
+        *lines,
+        f"      total = {combine.format('total', value)};",
+        "    }",
+        "    partial[THREAD] = total;",
+        "    SYNC;",
+        "    for (index_t half = THREADS / 2; half > 0; half /= 2) {",
+        "      if (THREAD < half)",
+        f"        partial[THREAD] = {combine.format('partial[THREAD]', 'partial[THREAD + half]')};",
+        "      SYNC;",
+        "    }",
+        "    if (THREAD == 0) out[b] = partial[0];",
+        "    SYNC;",
+        "  }",
+    ]
+
+
+def _column_loop(
+    outs: int,
+    pieces: int,
+    chunk: int,
+    length: int,
+    own: str,
+    identity: str,
+    combine: str,
+    lines: Sequence[str],
+    value: str,
+) -> list[str]:
+    return [
+        f"  GRID_LOOP(b, {outs * pieces}) {{",
+        f"    const index_t c = b / {outs}, o = b % {outs};",
+        f"    const index_t stop = (c + 1) * {chunk} < {length} ? (c + 1) * {chunk} : {length};",
+        f"    {own} total = {identity};",
+        f"    for (index_t r = c * {chunk}; r < stop; ++r) {{",
+        *lines,
+        f"      total = {combine.format('total', value)};",
+        "    }",
+        "    out[b] = total;",
+        "  }",
+    ]
+
+
+def _combine_kernel(name: str, output: Node, outs: int, pieces: int, combine: str) -> Kernel:
+    own = register_type(output.dtype)
+    body = [
+        f"  GRID_LOOP(o, {outs}) {{",
+        f"    {own} total = partials[o];",
+        f"    for (index_t c = 1; c < {pieces}; ++c)",
+        f"      total = {combine.format('total', f'partials[c * {outs} + o]')};",
+        "    out[o] = total;",
+        "  }",
+    ]
+    head = f"KERNEL {name}(const {own}* partials, {own}* out) {{"
+    wide = outs * pieces >= 2**31
+    source = _preamble(wide) + "\n".join([head, *body, "}"]) + "\n"
+    return Kernel(name, source, (), output, max(1, min(-(-outs // THREADS), 1 << 16)))
+
+
+def _identity(output: Node) -> str:
+    if output.op in _IDENTITY:
+        return literal(_IDENTITY[output.op], output.dtype)
+    lowest = output.op == "max"
+    if output.dtype.kind == "f":
+        return literal(-np.inf if lowest else np.inf, output.dtype)
+    if output.dtype.kind == "b":
+        return "false" if lowest else "true"
+    limits = np.iinfo(output.dtype)
+    return literal(limits.min if lowest else limits.max, output.dtype)
+
+
+def _printer(
+    inputs: Sequence[Node], strides: dict[int, tuple[int, ...]], indent: int = 2
+) -> Printer:
+    names = {id(n): f"p{k}" for k, n in enumerate(inputs)}
+    return Printer(names, strides, indent=indent)
+
+
+def _preamble(wide: bool) -> str:
+    return f"typedef {'long long' if wide else 'int'} index_t;\n{PREAMBLE}{_LOOPS}\n"
+
+
+def _source(
+    name: str,
+    output: Node,
+    inputs: Sequence[Node],
+    strides: dict[int, tuple[int, ...]],
+    body: Sequence[str],
+) -> str:
+    parameters = []
+    for k, node in enumerate(inputs):
+        if node.op == "scalar":
+            kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
+            parameters.append(f"const {kind} p{k}")
+        else:
+            parameters.append(f"const {c_type(node.dtype)}* __restrict__ p{k}")
+    parameters.append(f"{c_type(output.dtype)}* __restrict__ out")
+    spans = [
+        sum((n - 1) * abs(s) for n, s in zip(node.shape, strides[id(node)], strict=True))
+        for node in inputs
+        if id(node) in strides
+    ]
+    sizes = [output.size, *spans] + ([output.args[0].size * 2] if output.args else [])
+    comment = "\n".join(f"// {line}" for line in format_graph([output]).splitlines())
+    head = f"KERNEL {name}({', '.join(parameters)}) {{"
+    return _preamble(max(sizes) >= 2**30) + "\n".join([comment, head, *body, "}"]) + "\n"

@@ -1,0 +1,137 @@
+"""Elementwise operators as C++: ``{0}`` and ``{1}`` are the arguments, ``T`` is their type."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..expr.node import Node
+
+_INFIX = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "equal": "==",
+    "not_equal": "!=",
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "bitwise_and": "&",
+    "bitwise_or": "|",
+    "bitwise_xor": "^",
+    "left_shift": "<<",
+    "right_shift": ">>",
+    "logical_and": "&&",
+    "logical_or": "||",
+}
+_ANY = {name: f"({{0}} {sign} {{1}})" for name, sign in _INFIX.items()} | {
+    "negative": "(-{0})",
+    "positive": "({0})",
+    "where": "({0} ? {1} : {2})",
+    "maximum": "maximum_<T>({0}, {1})",
+    "minimum": "minimum_<T>({0}, {1})",
+    "clip": "minimum_<T>(maximum_<T>({0}, {1}), {2})",
+    "square": "({0} * {0})",
+    "logical_not": "(!{0})",
+    "invert": "(~{0})",
+}
+_BOOL = {
+    "add": "({0} || {1})",
+    "multiply": "({0} && {1})",
+    "subtract": "({0} != {1})",
+    "invert": "(!{0})",
+    "absolute": "({0})",
+    "square": "({0})",
+}
+_FUNCTIONS = (
+    *("sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos"),
+    *("tan", "sinh", "cosh", "tanh", "floor", "ceil", "trunc", "rint", "hypot", "fmod", "fmax"),
+    *("fmin", "copysign", "nextafter"),
+)
+_RENAMED = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "fabs": "fabs",
+    "power": "pow",
+    "float_power": "pow",
+}
+_FLOAT = {
+    "divide": "({0} / {1})",
+    "absolute": "fabs{s}({0})",
+    "reciprocal": "(1 / {0})",
+    "sign": "sign_<T>({0})",
+    "real": "({0})",
+    "conjugate": "({0})",
+    "isfinite": "(bool)isfinite({0})",
+    "isinf": "(bool)isinf({0})",
+    "isnan": "({0} != {0})",
+    "signbit": "(bool)signbit({0})",
+    "cis": "cis_({0})",
+    "angle": "atan2{s}((T)0, {0})",
+    "deg2rad": "({0} * (T)0.017453292519943295)",
+    "radians": "({0} * (T)0.017453292519943295)",
+    "rad2deg": "({0} * (T)57.29577951308232)",
+    "degrees": "({0} * (T)57.29577951308232)",
+    "logaddexp": "(maximum_<T>({0}, {1}) + log1p{s}(exp{s}(-fabs{s}({0} - {1}))))",
+    "heaviside": "({0} != {0} ? {0} : {0} == 0 ? {1} : (T)({0} > 0))",
+    "sinc": "({0} == 0 ? (T)1 : sin{s}((T)3.141592653589793 * {0}) / ((T)3.141592653589793 * {0}))",
+}
+_TWO = {"hypot", "fmod", "fmax", "fmin", "copysign", "nextafter", "arctan2", "power", "float_power"}
+_FLOAT |= {
+    name: f"{function}{{s}}({{0}}{', {1}' if name in _TWO else ''})"
+    for name, function in ({n: n for n in _FUNCTIONS} | _RENAMED).items()
+}
+_COMPLEX = {
+    "divide": "({0} / {1})",
+    "divide_real": "make<R>({0}.re / {1}, {0}.im / {1})",
+    "absolute": "modulus({0})",
+    "abs2": "abs2_({0})",
+    "conjugate": "conj_({0})",
+    "real": "({0}.re)",
+    "imag": "({0}.im)",
+    "angle": "atan2{s}({0}.im, {0}.re)",
+    "exp": "exp_({0})",
+    "sqrt": "sqrt_({0})",
+    "phasor": "phasor_({0})",
+    "reciprocal": "(make<R>(1, 0) / {0})",
+    "isfinite": "(isfinite({0}.re) && isfinite({0}.im))",
+    "isnan": "({0} != {0})",
+}
+_INTEGER = {
+    "absolute": "({0} < 0 ? -{0} : {0})",
+    "sign": "sign_<T>({0})",
+    "real": "({0})",
+    "conjugate": "({0})",
+    "floor": "({0})",
+    "ceil": "({0})",
+    "trunc": "({0})",
+    "rint": "({0})",
+    "isfinite": "true",
+    "isnan": "false",
+    "isinf": "false",
+}
+_UNORDERED = {"less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "clip"}
+
+
+def template(node: Node) -> str | None:
+    """The expression of an operator for the dtype of its arguments; None when there is none."""
+    dtype = node.args[-1 if node.op == "where" else 0].dtype
+    if dtype.kind == "c":
+        if node.op in _UNORDERED or node.op.startswith(("bitwise", "logical", "inv")):
+            return None
+        own = _COMPLEX
+    elif dtype.kind == "f":
+        own = _FLOAT
+    else:
+        own = {**_INTEGER, **_BOOL} if dtype.kind == "b" else _INTEGER
+    return own.get(node.op, _ANY.get(node.op))
+
+
+def suffix(dtype: np.dtype) -> str:
+    """``f`` for the single-precision functions of the C library."""
+    return "" if dtype.char in "dD" else "f"

@@ -1,0 +1,298 @@
+"""From nodes to C++: the value of one element of a result, computed from the operands.
+
+Elements are pulled: an element of the result asks for the elements of its arguments, index maps
+change the index on the way, and what is asked for twice at one index is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..expr.key import Index, NewAxis, Span
+from ..expr.node import Node
+from . import indexing
+from .ctypes import c_type, is_supported, literal
+from .operators import suffix, template
+
+_STRUCTURE = {
+    *("remap", "reshape", "transpose", "broadcast_to", "pairs", "unpair", "frames", "concat"),
+    *("update", "iota", "const", "astype", "operand", "scalar"),
+}
+
+
+def unsupported(node: Node) -> str:
+    """Why a node has no C++ form; empty when it has one."""
+    if not is_supported(node.dtype):
+        return f"dtype {node.dtype}"
+    if node.op in _STRUCTURE or template(node) is not None:
+        return ""
+    return f"{node.op} of {node.args[0].dtype if node.args else node.dtype}"
+
+
+def register_type(dtype: np.dtype) -> str:
+    """The type a value has in a register: half precision is computed in single."""
+    return "float" if dtype.char == "e" else c_type(dtype)
+
+
+@dataclass(slots=True)
+class Printer:
+    """Writes the statements that compute elements.
+
+    ``names`` are the C++ names of the inputs by node identity, ``strides`` their strides in items.
+    """
+
+    names: dict[int, str]
+    strides: dict[int, tuple[int, ...]]
+    lines: list[str] = field(default_factory=list)
+    indent: int = 2
+    count: int = 0
+    known: dict[Any, str] = field(default_factory=dict)
+
+    def element(self, node: Node, index: indexing.Index) -> str:
+        """The name of the value of ``node`` at an index."""
+        key = (id(node), index)
+        if key not in self.known:
+            self.known[key] = self._element(node, index)
+        return self.known[key]
+
+    def say(self, line: str) -> None:
+        """Add a statement."""
+        self.lines.append("  " * self.indent + line)
+
+    def index(self, text: str) -> str:
+        """A name for an index expression; simple ones stay as they are."""
+        if text.isidentifier() or text.isdigit():
+            return text
+        key = ("index", text)
+        if key not in self.known:
+            name = f"j{self.count}"
+            self.count += 1
+            self.say(f"const index_t {name} = {text};")
+            self.known[key] = name
+        return self.known[key]
+
+    def _value(self, dtype: np.dtype, text: str) -> str:
+        name = f"v{self.count}"
+        self.count += 1
+        self.say(f"const {register_type(dtype)} {name} = {text};")
+        return name
+
+    def _element(self, node: Node, index: indexing.Index) -> str:
+        if id(node) in self.names:
+            return self._load(node, index)
+        special = getattr(self, f"_{node.op}", None)
+        if special is not None:
+            return str(special(node, index))
+        args = [self.element(a, _broadcast(index, node, a)) for a in node.args]
+        return self._operator(node, args)
+
+    def _load(self, node: Node, index: indexing.Index) -> str:
+        if node.op == "scalar":
+            return self.names[id(node)]
+        position = indexing.offset(index, self.strides[id(node)], node.shape)
+        text = f"{self.names[id(node)]}[{position}]"
+        return self._value(node.dtype, f"to_float({text})" if node.dtype.char == "e" else text)
+
+    def _operator(self, node: Node, args: Sequence[str]) -> str:
+        text = template(node)
+        assert text is not None, node.op
+        kind = node.args[-1 if node.op == "where" else 0].dtype
+        real = np.dtype(kind.char.lower()) if kind.kind == "c" else kind
+        own = register_type(kind)
+        text = text.replace("<T>", f"<{own}>").replace("(T)", f"({own})")
+        text = text.replace("<R>", f"<{register_type(real)}>")
+        return self._value(node.dtype, _rounded(node.dtype, text.format(*args, s=suffix(real))))
+
+    # ---- one method for each operation of structure
+
+    def _const(self, node: Node, index: indexing.Index) -> str:
+        text = literal(node.attr.value, node.dtype)
+        return f"to_float({text})" if node.dtype.char == "e" else text
+
+    def _iota(self, node: Node, index: indexing.Index) -> str:
+        start, step, _ = node.attr
+        kind = node.dtype if node.dtype.kind in "iu" else np.dtype("f8")
+        first, second = (
+            np.asarray(v).astype(node.dtype) for v in (start.value, start.value + step.value)
+        )
+        delta = (second - first) if node.dtype.kind not in "iu" else np.asarray(step.value)
+        own = register_type(node.dtype)
+        wide = "long long" if kind.kind in "iu" else own
+        begin, by = literal(first, node.dtype), literal(delta, node.dtype)
+        text = f"({own})({begin} + ({wide}){index[0]} * ({wide}){by})"
+        return self._value(node.dtype, _rounded(node.dtype, text.replace("to_half", "")))
+
+    def _astype(self, node: Node, index: indexing.Index) -> str:
+        return self._value(
+            node.dtype, converted(self.element(node.args[0], index), node.args[0].dtype, node.dtype)
+        )
+
+    def _transpose(self, node: Node, index: indexing.Index) -> str:
+        source = [""] * node.ndim
+        for out, axis in enumerate(node.attr):
+            source[axis] = index[out]
+        return self.element(node.args[0], tuple(source))
+
+    def _broadcast_to(self, node: Node, index: indexing.Index) -> str:
+        return self.element(node.args[0], _broadcast(index, node, node.args[0]))
+
+    def _reshape(self, node: Node, index: indexing.Index) -> str:
+        parts = indexing.reshaped(index, node.shape, node.args[0].shape)
+        return self.element(node.args[0], tuple(self.index(p) for p in parts))
+
+    def _remap(self, node: Node, index: indexing.Index) -> str:
+        axis, mapping, fill = node.attr
+        source, condition = indexing.mapped(index[axis], mapping)
+        if not condition:
+            moved = (*index[:axis], self.index(source), *index[axis + 1 :])
+            return self.element(node.args[0], moved)
+        name = f"v{self.count}"
+        self.count += 1
+        own = register_type(node.dtype)
+        filled = self._constant(fill.value, node.dtype)
+        self.say(f"{own} {name} = {filled};")
+        self._guarded(condition, name, node.args[0], index, axis, source)
+        return name
+
+    def _constant(self, value: Any, dtype: np.dtype) -> str:
+        text = literal(value, dtype)
+        return f"to_float({text})" if dtype.char == "e" else text
+
+    def _guarded(
+        self, condition: str, name: str, node: Node, index: indexing.Index, axis: int, source: str
+    ) -> None:
+        """A block in which the argument is read; what it computes is not known outside."""
+        known, self.known = self.known, dict(self.known)
+        self.say(f"if ({condition}) {{")
+        self.indent += 1
+        moved = (*index[:axis], self.index(source), *index[axis + 1 :])
+        self.say(f"{name} = {self.element(node, moved)};")
+        self.indent -= 1
+        self.say("}")
+        self.known = known
+
+    def _pairs(self, node: Node, index: indexing.Index) -> str:
+        double = self.index(f"({index[-1]} * 2)")
+        odd = self.index(f"({index[-1]} * 2 + 1)")
+        real = self.element(node.args[0], (*index[:-1], double))
+        imag = self.element(node.args[0], (*index[:-1], odd))
+        part = register_type(node.args[0].dtype)
+        return self._value(node.dtype, f"make<{part}>({real}, {imag})")
+
+    def _unpair(self, node: Node, index: indexing.Index) -> str:
+        whole = self.index(f"({index[-1]} / 2)")
+        z = self.element(node.args[0], (*index[:-1], whole))
+        return self._value(node.dtype, f"({index[-1]} & 1) ? {z}.im : {z}.re")
+
+    def _frames(self, node: Node, index: indexing.Index) -> str:
+        shape, strides, _ = node.attr
+        base = node.args[0]
+        items = tuple(s // node.dtype.itemsize for s in strides)
+        if id(base) in self.names:
+            text = f"{self.names[id(base)]}[{indexing.offset(index, items, shape)}]"
+            return self._value(node.dtype, f"to_float({text})" if node.dtype.char == "e" else text)
+        position = self.index(f"({indexing.offset(index, items, shape)})")
+        parts = indexing.decompose(position, base.shape)
+        return self.element(base, tuple(self.index(p) for p in parts))
+
+    def _concat(self, node: Node, index: indexing.Index) -> str:
+        axis, low = node.attr, 0
+        name = f"v{self.count}"
+        self.count += 1
+        self.say(f"{register_type(node.dtype)} {name};")
+        for place, part in enumerate(node.args):
+            high = low + part.shape[axis]
+            last = place == len(node.args) - 1
+            word = "if" if place == 0 else "else if"
+            condition = "" if last and place else f" ({index[axis]} < {high})"
+            known, self.known = self.known, dict(self.known)
+            self.say(f"{'else' if last and place else word}{condition} {{")
+            self.indent += 1
+            source = self.index(f"({index[axis]} - {low})" if low else index[axis])
+            moved = (*index[:axis], source, *index[axis + 1 :])
+            self.say(f"{name} = {self.element(part, moved)};")
+            self.indent -= 1
+            self.say("}")
+            self.known = known
+            low = high
+        return name
+
+    def _update(self, node: Node, index: indexing.Index) -> str:
+        base, value = node.args
+        conditions, place = [], []
+        axis = 0
+        for entry in node.attr:
+            if isinstance(entry, NewAxis):
+                place.append("0")
+                continue
+            i = index[axis]
+            if isinstance(entry, Index):
+                conditions.append(f"{i} == {entry.at}")
+            else:
+                assert isinstance(entry, Span)
+                low, step, count = entry.start, entry.step, entry.count
+                if step < 0:
+                    low, step = low + (count - 1) * step, -step
+                if not entry.whole(node.shape[axis]):
+                    high = low + (count - 1) * step
+                    conditions.append(f"{i} >= {low} && {i} <= {high}")
+                    if step > 1:
+                        conditions.append(f"({i} - {low}) % {step} == 0")
+                first = f"({i} - {entry.start}) / {entry.step}"
+                place.append(self.index(i if entry.whole(node.shape[axis]) else f"({first})"))
+            axis += 1
+        shift = len(place) - value.ndim
+        source = tuple("0" if n == 1 else place[k + shift] for k, n in enumerate(value.shape))
+        name = f"v{self.count}"
+        self.count += 1
+        self.say(f"{register_type(node.dtype)} {name} = {self.element(base, index)};")
+        known, self.known = self.known, dict(self.known)
+        self.say(f"if ({' && '.join(conditions) or 'true'}) {{")
+        self.indent += 1
+        self.say(f"{name} = {self.element(value, source)};")
+        self.indent -= 1
+        self.say("}")
+        self.known = known
+        return name
+
+
+def _broadcast(index: indexing.Index, node: Node, arg: Node) -> indexing.Index:
+    shift = node.ndim - arg.ndim
+    return tuple("0" if n == 1 else index[k + shift] for k, n in enumerate(arg.shape))
+
+
+def _rounded(dtype: np.dtype, text: str) -> str:
+    """Half precision is rounded after every operation; integers wrap to their width."""
+    if dtype.char == "e":
+        return f"to_float(to_half({text}))"
+    if dtype.kind in "iu":
+        return f"({c_type(dtype)})({text})"
+    return text
+
+
+def converted(text: str, source: np.dtype, target: np.dtype) -> str:
+    """A value of one dtype in another, as NumPy casts."""
+    if source.kind == "c" and target.kind == "c":
+        part = c_type(np.dtype(target.char.lower()))
+        return f"make<{part}>(({part}){text}.re, ({part}){text}.im)"
+    if source.kind == "c":
+        if target.kind == "b":
+            return f"({text}.re != 0 || {text}.im != 0)"
+        return converted(f"{text}.re", np.dtype(source.char.lower()), target)
+    if target.kind == "c":
+        part = c_type(np.dtype(target.char.lower()))
+        return f"make<{part}>(({part}){text}, ({part})0)"
+    if target.kind == "b":
+        return f"({text} != 0)"
+    if target.char == "e":
+        return f"to_float(to_half((float){text}))"
+    return f"({c_type(target)}){text}"
+
+
+def stored(text: str, dtype: np.dtype) -> str:
+    """A register value as it stands in memory."""
+    return f"to_half({text})" if dtype.char == "e" else text

@@ -1,0 +1,60 @@
+"""NVRTC takes every generated kernel for three generations of GPUs; no GPU is needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fft_fused import lazy, xp
+from fft_fused.cuda import kernels
+from fft_fused.cuda.compile import CompileError, compile_source
+
+from .test_kernels_on_host import I8, X, Z, prepared
+
+pytest.importorskip("cuda.bindings.nvrtc")
+ARCHES = ["sm_80", "sm_90", "sm_120"]
+
+
+def _works() -> bool:
+    try:
+        compile_source("__global__ void k() {}", "sm_90")
+    except Exception:
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(not _works(), reason="the NVRTC library is not installed")
+
+VALUES = [
+    abs(xp.roll(Z, 2, 1)) ** 2,
+    np.exp(1j * X) * Z / 3,
+    np.exp(1j * np.angle(Z)),
+    xp.pad(X, 2).astype(np.float16) * 2,
+    I8.astype(np.float32).view(np.complex64)[..., 0] * np.float32(0.5),
+    (xp.clip(np.log10(abs(Z) + 1), 0, 1) * 255).astype(np.uint8),
+    xp.lib.stride_tricks.sliding_window_view(lazy(np.arange(64.0)), 8)[::4] * 2,
+    (abs(Z) ** 2).sum(axis=0),
+    (X * X).sum(axis=-1),
+    lazy(np.ones((40000, 3))).max(axis=0),
+    np.sin(lazy(np.ones(5))) ** 0.3 + np.arctan2(lazy(np.ones(5)), 2.0),
+]
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("value", VALUES, ids=lambda v: str(v.node))
+def test_kernels_compile(value, arch):
+    output, inputs, _, strides, _ = prepared(value)
+    reduces = output.op in ("sum", "max")
+    make = kernels.reduction_kernel if reduces else kernels.map_kernel
+    kernel = make("k", output, inputs, strides)
+    while kernel is not None:
+        assert compile_source(kernel.source, arch)[:4] == b"\x7fELF"
+        kernel = kernel.combine
+
+
+def test_an_error_shows_the_line_and_the_expression():
+    with pytest.raises(CompileError) as caught:
+        compile_source("// %0 = add(x, y)\n__global__ void k() {\n  wrong thing;\n}", "sm_90")
+    text = str(caught.value)
+    assert "line 3: wrong thing;" in text
+    assert "%0 = add(x, y)" in text
