@@ -9,11 +9,11 @@ import numpy as np
 from . import aliasing
 from .aliasing import Window
 from .expr import build
-from .expr.node import ArraySpec, Node, walk
+from .expr.node import Node, walk
 from .methods import Methods
 from .operators import Operators
 from .record import as_node, combine
-from .runtime.arrays import as_operand, is_foreign_array
+from .runtime.arrays import as_operand, is_cupy, is_foreign_array, spec_of
 from .values import Values
 
 
@@ -99,8 +99,9 @@ class LazyArray(Operators, Methods, Values):
 
     @property
     def device(self) -> str:
-        """Where the values will be: "cpu"."""
-        return "cpu"
+        """Where the values will be: "cpu", or "cuda:0" and so on."""
+        leaves = (n for n in walk([self.node]) if n.op == "operand")
+        return next((n.attr.spec.device for n in leaves), "cpu")
 
     @property
     def is_number(self) -> bool:
@@ -345,13 +346,13 @@ def lazy(array: Any, name: str | None = None) -> LazyArray:
     """
     if isinstance(array, LazyArray):
         return array
-    if hasattr(array, "__cuda_array_interface__"):
+    if hasattr(array, "__cuda_array_interface__") and not is_cupy(array):
         raise TypeError(
             f"lazy: a {type(array).__module__}.{type(array).__name__} lies on a GPU; only NumPy "
-            "arrays are recorded. Copy it to the host first: x.get() for CuPy, x.cpu() for torch"
+            "and CuPy arrays are recorded. Give it to CuPy by cupy.from_dlpack(x), or copy it to "
+            "the host by x.cpu()"
         )
     if not isinstance(array, np.ndarray | np.generic) and not is_foreign_array(array):
         array = np.asarray(array)
     plain = as_operand(array, "lazy")
-    spec = ArraySpec(plain.shape, plain.dtype, plain.strides)
-    return LazyArray(build.operand(name or "", spec, plain))
+    return LazyArray(build.operand(name or "", spec_of(plain), plain))

@@ -16,6 +16,7 @@ from .lazy import LazyArray
 from .options import Options, current, resolve_workers
 from .passes.pipeline import plan_for
 from .passes.trace import collect
+from .runtime.arrays import spec_of
 from .runtime.plan import Plan
 from .signature import Leaves, Path, Signature, replaced
 
@@ -124,7 +125,7 @@ def trace(
 def _spec(array: Any) -> ArraySpec:
     if isinstance(array, ArraySpec):
         return array
-    return ArraySpec(array.shape, array.dtype, array.strides)
+    return spec_of(array)
 
 
 class _Slot:

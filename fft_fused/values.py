@@ -52,9 +52,9 @@ class Values:
         return explain_lazies((self,), stage)
 
     def to_device(self: Any, device: Any, /, *, stream: Any = None) -> Any:
-        """This array, whose values will be on the host: ``device`` must be "cpu"."""
-        if device != "cpu":
-            raise ValueError(f"device {device!r} is not one of a lazy NumPy array; only 'cpu'")
+        """This array, when ``device`` is where its values will be."""
+        if device != self.device:
+            raise ValueError(f"device {device!r}: this lazy array is on {self.device}")
         return self
 
     def __dlpack__(self: Any, **options: Any) -> Any:
@@ -66,6 +66,11 @@ class Values:
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError(f"a LazyArray {self._spec()} has no memory to share: copy=False")
+        if self.device != "cpu":
+            raise TypeError(
+                f"a LazyArray {self._spec()} on {self.device} is not copied to the host silently: "
+                "call .compute(), then .get()"
+            )
         values: np.ndarray = self.compute()
         return values if dtype is None else values.astype(dtype, copy=False)
 

@@ -75,10 +75,12 @@ class Engine(Protocol):
 
 def registry() -> tuple[Engine, ...]:
     """The engines, in the order they are asked."""
+    from .elementwise import ELEMENTWISE
+    from .library import LIBRARY
     from .numpy_blocked import NUMPY_BLOCKED
     from .unfused import UNFUSED
 
-    return (NUMPY_BLOCKED, UNFUSED)
+    return (NUMPY_BLOCKED, ELEMENTWISE, LIBRARY, UNFUSED)
 
 
 def names() -> tuple[str, ...]:

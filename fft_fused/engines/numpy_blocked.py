@@ -55,6 +55,8 @@ class NumpyBlocked:
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """Refuses opaque calls, frames of computed values and empty arrays."""
+        if machine.device != "cpu":
+            return None
         refusal = _refusal(problem)
         if refusal is not None:
             return refusal

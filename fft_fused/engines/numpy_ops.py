@@ -15,9 +15,19 @@ from ..expr.ops import OPS
 from ..runtime.pocketfft import TRANSFORMS, implementation, real_implementation, scale_mode
 
 
-def node_function(node: Node) -> Callable[..., Any]:
-    """The call that computes a node from the values of its arguments."""
+def node_function(node: Node, xp: Any = np) -> Callable[..., Any]:
+    """The call that computes a node from the values of its arguments.
+
+    Parameters
+    ----------
+    node : Node
+        As recorded or in normal form.
+    xp : module
+        NumPy, or CuPy: NumPy's functions reach it by its override protocols, the rest is here.
+    """
     kind = OPS[node.op].kind
+    if xp is not np and node.op in _ON_DEVICE:
+        return _ON_DEVICE[node.op](node, xp)
     maker = _MAKERS.get(node.op)
     if maker is not None:
         return maker(node)
@@ -49,7 +59,7 @@ def _astype(node: Node) -> Callable[..., Any]:
     dtype = node.dtype
 
     def call(x: Any) -> Any:
-        x = np.asarray(x)
+        x = x if hasattr(x, "astype") else np.asarray(x)
         return (x.real if x.dtype.kind == "c" and dtype.kind != "c" else x).astype(dtype)
 
     return call
@@ -212,4 +222,76 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "dft": _dft,
     "take": lambda node: lambda x, indices: np.take(x, indices, axis=node.attr),
     "cumsum": lambda node: lambda x: np.cumsum(x, axis=node.attr),
+}
+
+
+def _device_iota(node: Node, xp: Any) -> Callable[..., Any]:
+    host = _iota(node)
+    return lambda: xp.asarray(host())
+
+
+def _device_update(node: Node, xp: Any) -> Callable[..., Any]:
+    key = numpy_key(node.attr)
+
+    def call(base: Any, value: Any) -> Any:
+        base = xp.array(base)
+        base[key] = value
+        return base
+
+    return call
+
+
+def _device_frames(node: Node, xp: Any) -> Callable[..., Any]:
+    shape, strides, of_memory = node.attr
+
+    def call(x: Any) -> Any:
+        x = x if of_memory else xp.ascontiguousarray(x)
+        return xp.lib.stride_tricks.as_strided(x, shape, strides)
+
+    return call
+
+
+def _device_transform(node: Node, xp: Any) -> Callable[..., Any]:
+    import cupyx.scipy.fft as cufft
+
+    spec = node.attr
+    one = len(spec.axes) == 1
+    function = getattr(cufft, spec.name if one else spec.name + "n")
+    lengths = (
+        {"n": spec.lengths[0], "axis": spec.axes[0]}
+        if one
+        else {
+            "s": spec.lengths,
+            "axes": spec.axes,
+        }
+    )
+    extra = {"type": spec.type} if spec.type else {}
+    return lambda x: function(x, norm=spec.norm, **lengths, **extra)
+
+
+def _device_dft(node: Node, xp: Any) -> Callable[..., Any]:
+    spec = node.attr
+    name = {"c2c": "fft", "rfull": "fft", "r2c": "rfft", "c2r": "irfft"}[spec.kind]
+    name = "ifft" if spec.kind == "c2c" and spec.sign > 0 else name
+    unscaled = "forward" if name.startswith("i") else "backward"
+
+    def call(x: Any) -> Any:
+        result = getattr(xp.fft, name)(x, n=spec.n, axis=spec.axis, norm=unscaled)
+        return result if spec.scale == 1 else result * node.dtype.type(spec.scale)
+
+    return call
+
+
+def _device_pairs(node: Node, xp: Any) -> Callable[..., Any]:
+    return lambda x: xp.ascontiguousarray(x).view(node.dtype)
+
+
+_ON_DEVICE: dict[str, Callable[[Node, Any], Callable[..., Any]]] = {
+    "iota": _device_iota,
+    "update": _device_update,
+    "frames": _device_frames,
+    "transform": _device_transform,
+    "dft": _device_dft,
+    "pairs": _device_pairs,
+    "unpair": _device_pairs,
 }

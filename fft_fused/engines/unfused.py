@@ -14,8 +14,8 @@ from ..expr.chain import Problem
 from ..expr.key import numpy_key
 from ..expr.node import Constant, Expr, Node, walk
 from ..expr.ops import VIEWS
-from ..runtime.arrays import copy_with_layout
-from ..runtime.cost import node_seconds, touched_bytes
+from ..runtime.arrays import copy_with_layout, module_of
+from ..runtime.cost import DEVICE_CALL, DEVICE_RATE, node_seconds, touched_bytes
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer
 from .numpy_ops import node_function
@@ -46,31 +46,37 @@ def evaluate(
     """
     if double:
         expr = _widened(expr)
-        arrays = [copy_with_layout(a, _wide(a.dtype)) for a in arrays]
+        on_host = expr.device == "cpu"
+        arrays = [
+            copy_with_layout(a, _wide(a.dtype)) if on_host else a.astype(_wide(a.dtype))
+            for a in arrays
+        ]
     nodes = walk(expr.outputs)
     leaves = {
         id(n): arrays[n.attr] if n.op == "operand" else scalars[n.attr]
         for n in nodes
         if n.op in ("operand", "scalar")
     }
-    run = Steps([n for n in nodes if id(n) not in leaves], expr.outputs)
+    xp = module_of(expr.device)
+    run = Steps([n for n in nodes if id(n) not in leaves], expr.outputs, xp)
     return tuple(
-        _owned(np.asarray(v, o.dtype), [*arrays])
+        _owned(xp.asarray(v, o.dtype), [*arrays], xp)
         for v, o in zip(run(leaves), expr.outputs, strict=True)
     )
 
 
-def _owned(value: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
+def _owned(value: Any, arrays: Sequence[Any], xp: Any) -> Any:
     aliases = not value.flags.c_contiguous or any(
-        np.may_share_memory(value, a) for a in arrays if isinstance(a, np.ndarray)
+        xp.may_share_memory(value, a) for a in arrays if isinstance(a, xp.ndarray)
     )
-    return value.copy("C") if aliases or not value.flags.writeable else value
+    writeable = xp is not np or value.flags.writeable
+    return value if writeable and not aliases else value.copy("C")
 
 
-def _placed(value: np.ndarray, out: np.ndarray | None, inputs: Sequence[Any]) -> np.ndarray:
+def _placed(value: Any, out: Any, inputs: Sequence[Any], xp: Any) -> Any:
     if out is None:
-        return _owned(value, inputs)
-    np.copyto(out, value)
+        return _owned(value, inputs, xp)
+    xp.copyto(out, value)
     return out
 
 
@@ -85,7 +91,7 @@ class _Step:
 class Steps:
     """Nodes as a list of calls with what may be freed after each."""
 
-    def __init__(self, nodes: Sequence[Node], outputs: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], outputs: Sequence[Node], xp: Any = np) -> None:
         self.nodes, self.outputs = tuple(nodes), tuple(outputs)
         self._made = {id(n) for n in nodes if n.op != "const"}
         last = {id(o): -1 for o in outputs}
@@ -96,7 +102,7 @@ class Steps:
                     last[id(arg)] = place
                     dead.setdefault(place, []).append(id(arg))
         self.steps = tuple(
-            _Step(n, node_function(n), self._base_key(n, i, last), tuple(dead.get(i, ())))
+            _Step(n, node_function(n, xp), self._base_key(n, i, last), tuple(dead.get(i, ())))
             for i, n in enumerate(nodes)
         )
 
@@ -140,20 +146,25 @@ class Unfused:
     def offer(self, problem: Problem, machine: Machine) -> Offer:
         """Anything, every value through memory."""
         moved = seconds = 0.0
+        on_device = machine.device != "cpu"
         for node in problem.nodes:
             slices = node.op == "remap" and node.attr[1].is_slice
             if node.op in VIEWS or slices or node.op == "const":
                 continue
             traffic = node.nbytes + sum(touched_bytes(a) for a in node.args)
             moved += traffic
-            seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
+            if on_device:
+                seconds += traffic / DEVICE_RATE + DEVICE_CALL
+            else:
+                seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
         cost = Cost(int(moved), 0, len(problem.nodes), seconds)
         return Offer(self.name, problem, cost, fused=False)
 
     def build(self, offer: Offer) -> Launch:
         """A list of calls."""
         problem = offer.problem
-        steps = Steps(problem.nodes, problem.outputs)
+        xp = module_of(problem.operands[0].device if problem.operands else "cpu")
+        steps = Steps(problem.nodes, problem.outputs, xp)
         numbers = [id(n) for n in problem.inputs]
 
         def run(
@@ -161,7 +172,7 @@ class Unfused:
         ) -> list[np.ndarray]:
             results = steps(dict(zip(numbers, inputs, strict=True)))
             return [
-                _placed(np.asarray(value, node.dtype), out, inputs)
+                _placed(xp.asarray(value, node.dtype), out, inputs, xp)
                 for value, node, out in zip(results, problem.outputs, outputs, strict=True)
             ]
 

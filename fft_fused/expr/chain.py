@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from .node import Expr, Node, short_dtype, walk
+from .node import ArraySpec, Expr, Node, short_dtype, walk
 from .ops import OPS
 
 ANCHORS = ("transform", "reduce", "opaque")
@@ -62,7 +62,13 @@ class Program:
                 boundary[id(node)] = node
             else:
                 inside.append(node)
-        return Problem(tuple(outputs), tuple(boundary.values()), tuple(inside), (first, stop))
+        return Problem(
+            tuple(outputs),
+            tuple(boundary.values()),
+            tuple(inside),
+            (first, stop),
+            self.expr.operands,
+        )
 
     def _is_boundary(self, node: Node, own: set[int]) -> bool:
         if node.op in ("operand", "scalar"):
@@ -94,6 +100,7 @@ class Problem:
     inputs: tuple[Node, ...]
     nodes: tuple[Node, ...]
     span: tuple[int, int]
+    operands: tuple[ArraySpec, ...] = ()
 
     @cached_property
     def users(self) -> dict[int, list[Node]]:

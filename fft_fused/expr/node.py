@@ -74,6 +74,11 @@ class Expr:
     names: tuple[str, ...]
 
     @property
+    def device(self) -> str:
+        """Where the operands are; "cpu" when there are none."""
+        return self.operands[0].device if self.operands else "cpu"
+
+    @property
     def key(self) -> Hashable:
         number: dict[int, int] = {}
         rows: list[Hashable] = []

@@ -9,6 +9,7 @@ from ..options import Options, current
 from ..runtime.cache import Cache
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
+from .device import for_library
 from .lower import lower
 from .normalize import normalize
 from .partition import partition
@@ -25,7 +26,7 @@ def plan_for(expr: Expr) -> Plan:
     NotFusedError
         Under ``options(strict=True)``, see ``select``.
     """
-    machine, options = here(), current()
+    machine, options = here(expr.device), current()
     key = (expr.key, options.engine, options.strict, machine.workers)
     return PLANS.get(key, lambda: make_plan(expr, machine, options))
 
@@ -35,7 +36,8 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     engines = registry()
     if options.engine == "unfused" or any(n.size == 0 for n in walk(expr.outputs)):
         return _as_recorded(expr, engines, machine)
-    program = partition(normalize(expr))
+    normal = normalize(expr)
+    program = partition(normal if machine.device == "cpu" else for_library(normal))
     allowed = [e for e in engines if options.engine in (None, e.name) or e.name == "unfused"]
     if options.engine is not None:
         machine = machine.preferring(options.engine)

@@ -40,6 +40,7 @@ def collect(nodes: Iterable[Node]) -> tuple[Expr, tuple[Source, ...]]:
         args = tuple(done[id(a)] for a in node.args)
         same = all(a is b for a, b in zip(args, node.args, strict=True))
         done[id(node)] = node if same else replace(node, args=args)
+    _check_devices(sources)
     scalars = tuple(kinds.get(i, np.dtype("f8")) for i in range(max(kinds, default=-1) + 1))
     expr = Expr(
         tuple(done[id(o)] for o in outputs),
@@ -48,6 +49,16 @@ def collect(nodes: Iterable[Node]) -> tuple[Expr, tuple[Source, ...]]:
         _names(sources),
     )
     return expr, tuple(sources)
+
+
+def _check_devices(sources: Iterable[Source]) -> None:
+    places = {s.spec.device: s for s in sources}
+    if len(places) > 1:
+        (first, a), (second, b) = list(places.items())[:2]
+        raise TypeError(
+            f"arrays on different devices in one expression: {a.name or 'one'} is on {first}, "
+            f"{b.name or 'one'} on {second}; move one, as by cupy.asarray"
+        )
 
 
 def _slotted(

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ..expr.node import ArraySpec
+
 
 def native(array: np.ndarray) -> np.ndarray:
     """The array itself where it is aligned and in native byte order, else a copy that is."""
@@ -40,6 +42,8 @@ def as_operand(value: Any, what: str) -> np.ndarray:
         number.
     """
     kind = type(value)
+    if is_cupy(value):
+        return _device_operand(value, what)
     if kind is not np.ndarray and kind is not np.memmap:
         if isinstance(value, np.ndarray):
             raise TypeError(
@@ -58,6 +62,36 @@ def as_operand(value: Any, what: str) -> np.ndarray:
             "use a bool, integer, float or complex array"
         )
     return native(value.view(np.ndarray) if kind is np.memmap else value)
+
+
+def is_cupy(value: Any) -> bool:
+    """Is it a CuPy array?"""
+    return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "device")
+
+
+def device_of(value: Any) -> str:
+    """``cpu``, or ``cuda:0`` for an array on the first GPU."""
+    return f"cuda:{value.device.id}" if is_cupy(value) else "cpu"
+
+
+def module_of(device: str) -> Any:
+    """NumPy, or CuPy for arrays of a GPU."""
+    if device == "cpu":
+        return np
+    import cupy
+
+    return cupy
+
+
+def spec_of(array: Any) -> ArraySpec:
+    """What a plan may assume of an array."""
+    return ArraySpec(array.shape, array.dtype, array.strides, device_of(array))
+
+
+def _device_operand(value: Any, what: str) -> Any:
+    if value.dtype.kind not in "biufc":
+        raise TypeError(f"{what}: dtype {value.dtype} is not numeric")
+    return value
 
 
 def is_foreign_array(value: Any) -> bool:

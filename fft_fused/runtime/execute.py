@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import device_of, is_cupy, module_of
 from .plan import Plan
 
 
@@ -57,6 +58,7 @@ def _finish(
     plan: Plan, values: list[Any], leaves: int, out: Sequence[np.ndarray | None] | None
 ) -> list[np.ndarray]:
     """Results; those that are operands or constants, or appear twice, are copied."""
+    xp = module_of(plan.expr.device)
     results: list[np.ndarray] = []
     given = set(range(leaves)) | {n for n, _ in plan.constants}
     for k, number in enumerate(plan.results):
@@ -65,10 +67,11 @@ def _finish(
         result = values[number]
         if wanted is not None:
             if result is not wanted:
-                np.copyto(wanted, result, casting="unsafe")
+                xp.copyto(wanted, result, casting="unsafe")
             result = wanted
         elif number in given or number in plan.results[:k]:
-            result = np.array(np.broadcast_to(result, node.shape), node.dtype, order="C")
+            result = xp.asarray(result, node.dtype)
+            result = xp.array(xp.broadcast_to(result, node.shape), order="C")
         results.append(result)
     return results
 
@@ -78,11 +81,13 @@ def _targets(
 ) -> dict[int, np.ndarray]:
     """Results that launches may write straight into the caller's arrays."""
     found: dict[int, np.ndarray] = {}
+    xp = module_of(plan.expr.device)
     for number, node, array in zip(plan.results, plan.outputs, out, strict=True):
         if array is None or number in found:
             continue
-        direct = array.dtype == node.dtype and array.flags.c_contiguous and array.flags.aligned
-        if direct and not any(np.may_share_memory(array, a) for a in arrays):
+        direct = array.dtype == node.dtype and array.flags.c_contiguous
+        direct = direct and (xp is not np or array.flags.aligned)
+        if direct and not any(xp.may_share_memory(array, a) for a in arrays):
             found[number] = array
     return found
 
@@ -105,15 +110,21 @@ def check_out(
     for array, (shape, dtype) in zip(given, specs, strict=True):
         if array is None:
             continue
-        if not isinstance(array, np.ndarray):
+        if not isinstance(array, np.ndarray) and not is_cupy(array):
             raise TypeError(f"out: need a NumPy array, got {type(array).__name__}")
         if array.shape != shape:
             raise ValueError(f"out: shape {array.shape} given, the result has {shape}")
         if not np.can_cast(dtype, array.dtype, "same_kind"):
             raise TypeError(f"out: dtype {array.dtype} given, the result is {dtype}")
-        if not array.flags.writeable:
+        if not is_cupy(array) and not array.flags.writeable:
             raise ValueError("out: the array given is read-only")
     filled = [a for a in given if a is not None]
-    if any(np.may_share_memory(a, b) for i, a in enumerate(filled) for b in filled[:i]):
+    if any(_overlap(a, b) for i, a in enumerate(filled) for b in filled[:i]):
         raise ValueError("out: two of the arrays given overlap; results need memory of their own")
     return given
+
+
+def _overlap(a: Any, b: Any) -> bool:
+    if device_of(a) != device_of(b):
+        return False
+    return bool(module_of(device_of(a)).may_share_memory(a, b))

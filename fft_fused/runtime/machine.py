@@ -23,6 +23,7 @@ class Machine:
     fault_rate: float = 4e9
     call_seconds: float = 1e-6
     preferred: str | None = None
+    device: str = "cpu"
 
     def rate(self, nbytes: int) -> float:
         """At which data of this size are read and written by one core."""
@@ -35,6 +36,6 @@ class Machine:
         return replace(self, preferred=engine)
 
 
-def here() -> Machine:
-    """The machine as the options in force see it."""
-    return Machine(workers=resolve_workers(current().workers))
+def here(device: str = "cpu") -> Machine:
+    """The machine as the options in force see it, for arrays on a device."""
+    return Machine(workers=resolve_workers(current().workers), device=device)

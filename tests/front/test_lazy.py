@@ -275,7 +275,7 @@ OnGPU.__module__, Tensor.__module__ = "cupy", "torch"
         (X.astype(object), "dtype object is not numeric; use a bool, integer, float or complex"),
         (np.array(["a"]), "dtype <U1 is not numeric"),
         (np.array(["2020-01-01"], "M8[D]"), "is not numeric"),
-        (OnGPU(), r"a cupy\.OnGPU lies on a GPU.*x\.get\(\) for CuPy"),
+        (OnGPU(), r"a torch\.OnGPU lies on a GPU.*by cupy\.from_dlpack\(x\)"),
         (Tensor(), r"a torch\.Tensor is no NumPy array; convert it first"),
     ],
 )
