@@ -286,12 +286,45 @@ def _device_pairs(node: Node, xp: Any) -> Callable[..., Any]:
     return lambda x: xp.ascontiguousarray(x).view(node.dtype)
 
 
+def _device_remap(node: Node, xp: Any) -> Callable[..., Any]:
+    axis, mapping, fill = node.attr
+    before = (slice(None),) * axis
+    if mapping.is_slice:
+        return _remap(node)
+
+    def call(x: Any) -> Any:
+        out = xp.empty(node.shape, node.dtype)
+        for low, high, source in pieces(mapping):
+            value = fill.value if source is None else x[(*before, _slice(*source))]
+            out[(*before, slice(low, high))] = value
+        return out
+
+    return call
+
+
+def _on_arrays(call: Callable[..., Any]) -> Callable[[Node, Any], Callable[..., Any]]:
+    """An operator that rewrites make, by the functions a user would have written."""
+    return lambda node, xp: lambda *args: call(xp, *args).astype(node.dtype, copy=False)
+
+
+def _device_broadcast(node: Node, xp: Any) -> Callable[..., Any]:
+    return lambda x: xp.broadcast_to(xp.asarray(x, node.dtype), node.shape)
+
+
 _ON_DEVICE: dict[str, Callable[[Node, Any], Callable[..., Any]]] = {
     "iota": _device_iota,
+    "broadcast_to": _device_broadcast,
     "update": _device_update,
     "frames": _device_frames,
     "transform": _device_transform,
     "dft": _device_dft,
     "pairs": _device_pairs,
     "unpair": _device_pairs,
+    "remap": _device_remap,
+    "abs2": _on_arrays(lambda xp, z: xp.square(xp.absolute(z))),
+    "cis": _on_arrays(lambda xp, p: xp.exp(1j * p)),
+    "phasor": _on_arrays(lambda xp, z: xp.exp(1j * xp.angle(z))),
+    "divide_real": _on_arrays(lambda xp, z, r: z / r),
+    "where": _on_arrays(lambda xp, c, a, b: xp.where(c, a, b)),
+    "logical_not": _on_arrays(lambda xp, x: xp.asarray(x) == 0),
 }

@@ -154,7 +154,7 @@ class Unfused:
             traffic = node.nbytes + sum(touched_bytes(a) for a in node.args)
             moved += traffic
             if on_device:
-                seconds += traffic / DEVICE_RATE + DEVICE_CALL
+                seconds += traffic / DEVICE_RATE + 2 * DEVICE_CALL
             else:
                 seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
         cost = Cost(int(moved), 0, len(problem.nodes), seconds)
