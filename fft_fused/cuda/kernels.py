@@ -17,6 +17,7 @@ THREADS = 256
 _WANTED_THREADS = 1 << 18
 _WANTED_BLOCKS = 1 << 10
 _LONGEST_SUM = 1 << 10
+_SHORT_SUM = 128  # one thread does it alone
 
 _LOOPS = r"""
 #ifdef __CUDACC_RTC__
@@ -108,7 +109,8 @@ def reduction_kernel(
     arg, axes = output.args[0], output.attr[0]
     kept = [a for a in range(arg.ndim) if a not in axes]
     outs, length = output.size, math.prod(arg.shape[a] for a in axes)
-    columns = bool(kept) and kept[-1] == arg.ndim - 1 and arg.shape[-1] > 1
+    adjacent = bool(kept) and kept[-1] == arg.ndim - 1 and arg.shape[-1] > 1
+    columns = adjacent or length < _SHORT_SUM
     pieces = _pieces(outs, length, columns)
     chunk = -(-length // pieces)
     pieces = -(-length // chunk)

@@ -7,8 +7,16 @@ from ..expr.node import Expr, Node, walk
 from ..expr.ops import OPS
 
 
-def partition(expr: Expr) -> Program:
+def partition(expr: Expr, loads: bool = False) -> Program:
     """Steps in an order that can be run.
+
+    Parameters
+    ----------
+    expr : Expr
+        In normal form.
+    loads : bool
+        What a transform reads is a step of its own even where it depends on no anchor: for engines
+        that only do plain transforms.
 
     Anchors (transforms, reductions, opaque calls) keep the order of the graph; every other value
     that depends on one belongs to the map just before its first use. Values that depend on no
@@ -18,6 +26,7 @@ def partition(expr: Expr) -> Program:
     anchors = _in_order(order)
     position = {id(a): 2 * k + 1 for k, a in enumerate(anchors)}
     last = 2 * len(anchors)
+    leaves = ("operand", "scalar", "const")
     depends = _anchored(order)
     place: dict[int, int] = {}
     for output in expr.outputs:
@@ -28,7 +37,8 @@ def partition(expr: Expr) -> Program:
         before = mine - 1 if id(node) in position else mine
         for arg in node.args:
             place[id(arg)] = min(place.get(id(arg), last), before)
-    leaves = ("operand", "scalar", "const")
+    if loads:
+        depends |= {id(a.args[0]) for a in anchors if a.op == "dft" and a.args[0].op not in leaves}
     pure_outputs = {id(o) for o in expr.outputs if id(o) not in depends and o.op not in leaves}
     members: list[list[Node]] = [[] for _ in range(last + 1)]
     for node in order:
