@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..expr.node import Node, format_graph
+from ..expr.ops import OPS
 from . import indexing
 from .ctypes import PREAMBLE, c_type, literal
 from .printer import Printer, register_type, stored
@@ -18,6 +19,8 @@ _WANTED_THREADS = 1 << 18
 _WANTED_BLOCKS = 1 << 10
 _LONGEST_SUM = 1 << 10
 _SHORT_SUM = 128  # one thread does it alone
+_TILE = 32
+_MOST_INNER = 8
 
 _LOOPS = r"""
 #ifdef __CUDACC_RTC__
@@ -84,6 +87,9 @@ def map_kernel(
     strides : dict
         Of array inputs in items, by node identity.
     """
+    tile = _tile(output)
+    if tile is not None:
+        return _tiled_kernel(name, output, inputs, strides, *tile)
     printer = _printer(inputs, strides)
     index = tuple(printer.index(p) for p in indexing.decompose("i", output.shape))
     value = printer.element(output, index)
@@ -96,6 +102,63 @@ def map_kernel(
     source = _source(name, output, inputs, strides, body)
     blocks = min(-(-output.size // THREADS), 1 << 16)
     return Kernel(name, source, tuple(inputs), output, max(1, blocks))
+
+
+def _tile(output: Node) -> tuple[int, int] | None:
+    """The two axes that a transpose at the end exchanges in memory: (read along, written along)."""
+    node = output
+    while node.op != "transpose":
+        same = [a for a in node.args if a.shape == node.shape and a.args]
+        if OPS[node.op].kind != "elementwise" or len(same) != 1:
+            return None
+        node = same[0]
+    last = node.ndim - 1
+    while last > 0 and node.attr[last] == last:
+        last -= 1
+    inner = math.prod(node.shape[last + 1 :])
+    read = node.attr.index(last)
+    large = min(node.shape[read], node.shape[last]) >= _TILE
+    return (read, last) if read != last and large and inner <= _MOST_INNER else None
+
+
+def _tiled_kernel(
+    name: str,
+    output: Node,
+    inputs: Sequence[Node],
+    strides: dict[int, tuple[int, ...]],
+    read: int,
+    written: int,
+) -> Kernel:
+    """Tiles of 32 by 32, so that what is read along one axis and written along another shares
+    sectors of memory."""
+    shape = output.shape
+    rows, columns = (-(-shape[a] // _TILE) for a in (read, written))
+    others = [a for a in range(written) if a != read]
+    inner = shape[written + 1 :]
+    tiles = rows * columns * math.prod(shape[a] for a in others)
+    printer = _printer(inputs, strides, indent=4)
+    outer = indexing.decompose(f"(b / {rows * columns})", [shape[a] for a in others])
+    where: dict[int, str] = {a: printer.index(t) for a, t in zip(others, outer, strict=True)}
+    where |= {read: "p", written: "q"}
+    deep = [printer.index(t) for t in indexing.decompose("d", inner)]
+    index = tuple([where[a] for a in range(written + 1)] + deep)
+    value = printer.element(output, index)
+    place = indexing.horner(index, shape)
+    body = [
+        f"  BLOCK_LOOP(b, {tiles}) {{",
+        f"    for (index_t t = THREAD; t < {_TILE * _TILE}; t += THREADS) {{",
+        f"      const index_t q = b % {columns} * {_TILE} + t % {_TILE};",
+        f"      const index_t p = b / {columns} % {rows} * {_TILE} + t / {_TILE};",
+        f"      if (q < {shape[written]} && p < {shape[read]})",
+        f"      for (index_t d = 0; d < {math.prod(inner)}; ++d) {{",
+        *printer.lines,
+        f"        out[{place}] = {stored(value, output.dtype)};",
+        "      }",
+        "    }",
+        "  }",
+    ]
+    source = _source(name, output, inputs, strides, body)
+    return Kernel(name, source, tuple(inputs), output, max(1, min(tiles, 1 << 20)))
 
 
 def reduction_kernel(

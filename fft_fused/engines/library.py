@@ -28,7 +28,7 @@ class Library:
         return gpu_missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
-        """One transform, or complex transforms over the trailing axes, last first or last last."""
+        """One transform, or complex transforms in one direction over neighbouring axes."""
         if machine.device == "cpu" or not problem.nodes:
             return None
         nodes = problem.nodes
@@ -37,7 +37,7 @@ class Library:
         chained = all(b.args == (a,) for a, b in zip(nodes, nodes[1:], strict=False))
         if len(problem.outputs) != 1 or not chained or len(nodes) > 3:
             return None
-        if len(nodes) > 1 and not _is_trailing(nodes):
+        if len(nodes) > 1 and not _are_neighbours(nodes):
             return None
         if any(n.attr.scale != 1.0 or n.attr.kind == "rfull" for n in nodes):
             return Refusal(self.name, problem, "the transform has a scale")
@@ -58,20 +58,19 @@ class Library:
 LIBRARY = Library()
 
 
-def _is_trailing(nodes: Sequence[Node]) -> bool:
-    """Complex transforms in one direction over the last axes, each once."""
+def _are_neighbours(nodes: Sequence[Node]) -> bool:
+    """Complex transforms in one direction over axes side by side, each once."""
     axes = sorted(n.attr.axis for n in nodes)
-    ndim = nodes[0].ndim
     alike = all(n.attr.kind == "c2c" and n.attr.sign == nodes[0].attr.sign for n in nodes)
-    return alike and axes == list(range(ndim - len(nodes), ndim))
+    whole = all(n.shape == nodes[0].shape for n in nodes)
+    loops = _loops(nodes) if alike else 0
+    return alike and whole and loops <= _MOST_LOOPS and axes == list(range(axes[0], axes[-1] + 1))
 
 
 def _loops(nodes: Sequence[Node]) -> int:
-    """Calls of cuFFT that a transform over a middle axis takes; 0 when its rows are adjacent."""
-    axis = nodes[0].attr.axis
-    if len(nodes) > 1 or axis == nodes[0].ndim - 1:
-        return 0
-    return math.prod(nodes[0].shape[:axis])
+    """Calls of cuFFT for axes that are not the last: one for every index before them."""
+    axes = [n.attr.axis for n in nodes]
+    return 0 if max(axes) == nodes[0].ndim - 1 else math.prod(nodes[0].shape[: min(axes)])
 
 
 class _Runner:
@@ -92,17 +91,27 @@ class _Runner:
         node = self._nodes[0]
         spec = node.attr
         if len(self._nodes) > 1:
-            axes = sorted(n.attr.axis for n in self._nodes)
-            lengths = tuple(x.shape[a] for a in axes)
-            _plan(lengths, 1, math.prod(lengths), x.size // math.prod(lengths), "c2c", x.dtype).fft(
-                x, out, spec.sign
-            )
+            self._several_axes(x, out)
         elif spec.axis == node.ndim - 1:
             batch = max(1, out.size // out.shape[-1])
             _row_plan(spec.n, batch, spec.kind, x.dtype).fft(x, out, spec.sign)
         else:
             self._middle_axis(x, out, spec)
         return [out]
+
+    def _several_axes(self, x: Any, out: Any) -> None:
+        axes = sorted(n.attr.axis for n in self._nodes)
+        lengths = tuple(x.shape[a] for a in axes)
+        sign = self._nodes[0].attr.sign
+        before, after = math.prod(x.shape[: axes[0]]), math.prod(x.shape[axes[-1] + 1 :])
+        if after == 1:
+            size = math.prod(lengths)
+            _plan(lengths, 1, size, before, "c2c", x.dtype).fft(x, out, sign)
+            return
+        plan = _plan(lengths, after, 1, after, "c2c", x.dtype)
+        planes, results = x.reshape(before, -1), out.reshape(before, -1)
+        for k in range(before):
+            plan.fft(planes[k], results[k], sign)
 
     def _middle_axis(self, x: Any, out: Any, spec: Any) -> None:
         """Columns side by side in one call, for every index before the axis."""

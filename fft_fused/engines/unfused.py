@@ -154,7 +154,8 @@ class Unfused:
             traffic = node.nbytes + sum(touched_bytes(a) for a in node.args)
             moved += traffic
             if on_device:
-                seconds += traffic / DEVICE_RATE + 2 * DEVICE_CALL
+                passes = 4 if node.op in ("dft", "transform") else 1
+                seconds += passes * traffic / DEVICE_RATE + 2 * DEVICE_CALL
             else:
                 seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
         cost = Cost(int(moved), 0, len(problem.nodes), seconds)

@@ -19,11 +19,33 @@ def for_library(expr: Expr) -> Expr:
     count for nothing in NumPy but not in every library, are dropped before ``c2r``.
     """
     done: dict[int, Node] = {}
+    scaled: dict[int, tuple[Node, float]] = {}  # values that are a plain one times a number
     for node in walk(expr.outputs):
         args = tuple(done[id(a)] for a in node.args)
         fresh = node if args == node.args else replace(node, args=args)
-        done[id(node)] = _plain(fresh) if node.op == "dft" else fresh
-    return normalize(replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs)))
+        factor = 1.0
+        if _is_linear(fresh) and id(fresh.args[0]) in scaled:
+            plain, factor = scaled[id(fresh.args[0])]
+            fresh = replace(fresh, args=(plain,))
+        if node.op == "dft":
+            factor *= node.attr.scale
+            fresh = _plain(fresh)
+        if factor != 1.0:
+            number = build.const(fresh.dtype.type(factor))
+            whole = build.elementwise("multiply", fresh, number)
+            scaled[id(whole)] = (fresh, factor)
+            fresh = whole
+        done[id(node)] = fresh
+    outputs = tuple(done[id(o)] for o in expr.outputs)
+    return normalize(replace(expr, outputs=outputs), prune=False)
+
+
+def _is_linear(node: Node) -> bool:
+    """Does a factor of the argument come out unchanged?"""
+    if node.op == "remap":
+        fill = node.attr[2]
+        return fill is None or fill.value == 0
+    return node.op == "dft"
 
 
 def _plain(node: Node) -> Node:
@@ -32,11 +54,7 @@ def _plain(node: Node) -> Node:
         x, spec = build.astype(x, node.dtype), replace(spec, kind="c2c")
     if spec.kind == "c2r":
         x = _clean(x, spec.axis, spec.n)
-    plain = replace(node, args=(x,), attr=replace(spec, scale=1.0))
-    if spec.scale == 1.0:
-        return plain
-    factor = build.const(node.dtype.type(spec.scale))
-    return build.elementwise("multiply", plain, factor)
+    return replace(node, args=(x,), attr=replace(spec, scale=1.0))
 
 
 def _clean(x: Node, axis: int, n: int) -> Node:

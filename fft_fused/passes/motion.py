@@ -192,7 +192,9 @@ def below_reduction(node: Node, uses: Uses) -> Node | None:
     return replace(inner, args=(below,), shape=node.shape)
 
 
-MOTION: tuple[Callable[[Node, Uses], Node | None], ...] = (
+Motion = Callable[[Node, Uses], Node | None]
+
+MOTION: tuple[Motion, ...] = (
     compose,
     half_of_real_spectrum,
     below_elementwise,
@@ -205,3 +207,12 @@ MOTION: tuple[Callable[[Node, Uses], Node | None], ...] = (
     below_reshape,
     below_reduction,
 )
+
+_ACROSS_AXES = {
+    below_transform,
+    pad_above_transform,
+    swap_below_transform,
+    shift_above_transform,
+    pad_above_cast,
+}
+WITHIN_AXES = tuple(rule for rule in MOTION if rule not in _ACROSS_AXES)

@@ -6,24 +6,28 @@ shift, crop, pad, flip and stride, sums instead of means, and each value once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 
 from ..expr.node import Expr, Node, consumers, walk
 from .algebra import ALGEBRA
-from .motion import MOTION
+from .motion import MOTION, WITHIN_AXES, Motion
 from .surface import to_normal_form
 
 _SWEEPS = 60
 
 
-def normalize(expr: Expr) -> Expr:
+def normalize(expr: Expr, prune: bool = True) -> Expr:
     """The same values, in normal form.
 
     Parameters
     ----------
     expr : Expr
         As recorded.
+    prune : bool
+        Move crops and pads of one axis past transforms over others, so that rows of zeros and rows
+        that are cropped are not transformed. It takes a transform over several axes apart, which
+        a library that does them in one call is better without.
 
     Returns
     -------
@@ -32,14 +36,14 @@ def normalize(expr: Expr) -> Expr:
     """
     outputs = _Rebuild(to_normal_form, {})(expr.outputs)
     for _ in range(_SWEEPS):
-        rewritten = _sweep(outputs)
+        rewritten = _sweep(outputs, MOTION if prune else WITHIN_AXES)
         if all(a is b for a, b in zip(rewritten, outputs, strict=True)):
             break
         outputs = rewritten
     return replace(expr, outputs=outputs)
 
 
-def _sweep(outputs: tuple[Node, ...]) -> tuple[Node, ...]:
+def _sweep(outputs: tuple[Node, ...], motions: Sequence[Motion]) -> tuple[Node, ...]:
     shared = {k: len({id(u) for u in users}) for k, users in consumers(outputs).items()}
     for output in outputs:
         shared[id(output)] += 1
@@ -51,7 +55,7 @@ def _sweep(outputs: tuple[Node, ...]) -> tuple[Node, ...]:
         for rule in ALGEBRA:
             if (found := rule(node)) is not None:
                 return found
-        for motion in MOTION:
+        for motion in motions:
             if (found := motion(node, uses)) is not None:
                 return found
         return node

@@ -36,8 +36,8 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     engines = registry()
     if options.engine == "unfused" or any(n.size == 0 for n in walk(expr.outputs)):
         return _as_recorded(expr, engines, machine)
-    normal = normalize(expr)
     on_device = machine.device != "cpu"
+    normal = normalize(expr, prune=not on_device)
     program = partition(for_library(normal) if on_device else normal, loads=on_device)
     allowed = [e for e in engines if options.engine in (None, e.name) or e.name == "unfused"]
     if options.engine is not None:

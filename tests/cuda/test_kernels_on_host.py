@@ -126,6 +126,18 @@ def test_index_maps_and_casts(value):
     check(value)
 
 
+@pytest.mark.parametrize("shape", [(40, 70), (3, 33, 64), (70, 40, 2), (2, 65, 32, 3)])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_transposes_in_tiles(shape, scaled):
+    x = lazy(RNG.standard_normal(shape).astype(np.float32))
+    place = len(shape) - (1 if shape[-1] > 8 else 2)
+    y = (x * 2).swapaxes(place, place - 1)
+    y = y * 3 if scaled else y
+    output, inputs, _, strides, _ = prepared(y)
+    assert "BLOCK_LOOP" in kernels.map_kernel("k", output, inputs, strides).source
+    check(y)
+
+
 def test_updates():
     y = X * 1
     y[:, 1:-1, ::-2] *= 3
