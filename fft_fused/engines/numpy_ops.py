@@ -26,8 +26,8 @@ def node_function(node: Node, xp: Any = np) -> Callable[..., Any]:
         NumPy, or CuPy: NumPy's functions reach it by its override protocols, the rest is here.
     """
     kind = OPS[node.op].kind
-    if xp is not np and node.op in _ON_DEVICE:
-        return _ON_DEVICE[node.op](node, xp)
+    if xp is not np:
+        return _device_function(node, xp)
     maker = _MAKERS.get(node.op)
     if maker is not None:
         return maker(node)
@@ -223,6 +223,15 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "take": lambda node: lambda x, indices: np.take(x, indices, axis=node.attr),
     "cumsum": lambda node: lambda x: np.cumsum(x, axis=node.attr),
 }
+
+
+def _device_function(node: Node, xp: Any) -> Callable[..., Any]:
+    """The call for CuPy; what is made of numbers alone goes to the device first."""
+    own = _ON_DEVICE.get(node.op)
+    call = own(node, xp) if own is not None else node_function(node)
+    if node.op in ("iota", "const") or OPS[node.op].kind == "elementwise":
+        return call
+    return lambda *args: call(*map(xp.asarray, args))
 
 
 def _device_iota(node: Node, xp: Any) -> Callable[..., Any]:

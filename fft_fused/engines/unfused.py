@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -164,14 +165,19 @@ class Unfused:
     def build(self, offer: Offer) -> Launch:
         """A list of calls."""
         problem = offer.problem
-        xp = module_of(problem.operands[0].device if problem.operands else "cpu")
-        steps = Steps(problem.nodes, problem.outputs, xp)
+        device = problem.operands[0].device if problem.operands else "cpu"
         numbers = [id(n) for n in problem.inputs]
 
-        def run(
-            inputs: Sequence[Any], outputs: Sequence[np.ndarray | None], workers: int
-        ) -> list[np.ndarray]:
-            results = steps(dict(zip(numbers, inputs, strict=True)))
+        @cache
+        def steps() -> Steps:
+            return Steps(problem.nodes, problem.outputs, module_of(device))
+
+        if device == "cpu":
+            steps()
+
+        def run(inputs: Sequence[Any], outputs: Sequence[Any], workers: int) -> list[Any]:
+            xp = module_of(device)
+            results = steps()(dict(zip(numbers, inputs, strict=True)))
             return [
                 _placed(xp.asarray(value, node.dtype), out, inputs, xp)
                 for value, node, out in zip(results, problem.outputs, outputs, strict=True)

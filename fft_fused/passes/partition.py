@@ -23,7 +23,7 @@ def partition(expr: Expr, loads: bool = False) -> Program:
     anchor belong to no step: whoever needs them computes them from the operands.
     """
     order = walk(expr.outputs)
-    anchors = _in_order(order)
+    anchors = _in_order(order, chains=loads)
     position = {id(a): 2 * k + 1 for k, a in enumerate(anchors)}
     last = 2 * len(anchors)
     leaves = ("operand", "scalar", "const")
@@ -49,8 +49,12 @@ def partition(expr: Expr, loads: bool = False) -> Program:
     return _program(expr, members, set(position.values()))
 
 
-def _in_order(order: list[Node]) -> list[Node]:
-    """Anchors so that each comes after those it depends on, transforms over one axis together."""
+def _in_order(order: list[Node], chains: bool) -> list[Node]:
+    """Anchors so that each comes after those it depends on.
+
+    Transforms over one axis come together, for engines that fuse what lies between them; or with
+    ``chains`` a transform of a transform comes right after it, for those that do both at once.
+    """
     waiting: dict[int, set[int]] = {}
     anchors: list[Node] = []
     for node in order:
@@ -65,7 +69,11 @@ def _in_order(order: list[Node]) -> list[Node]:
     axis: tuple[int, int] | None = None
     while anchors:
         ready = [a for a in anchors if waiting[id(a)] <= done]
-        chosen = next((a for a in ready if axis is not None and _axis(a) == axis), ready[0])
+        if chains:
+            wanted = [a for a in ready if placed and a.args[0] is placed[-1]]
+        else:
+            wanted = [a for a in ready if axis is not None and _axis(a) == axis]
+        chosen = (wanted or ready)[0]
         anchors.remove(chosen)
         done.add(id(chosen))
         placed.append(chosen)

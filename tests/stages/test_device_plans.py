@@ -1,0 +1,82 @@
+"""Plans for a GPU, made without one: which engine does what, and the graph it is given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import fft_fused
+from fft_fused import ArraySpec, fft, fft2, fuse, ifft2, irfft, lazy, xp
+from fft_fused.engines.unfused import evaluate
+from fft_fused.passes.device import for_library
+from fft_fused.passes.normalize import normalize
+from fft_fused.passes.trace import collect
+from tests.programs import assert_equal_to_numpy, programs, quiet
+
+
+def spec(*shape, dtype="c8"):
+    kind = np.dtype(dtype)
+    strides = tuple(np.empty(shape, "i1").strides[k] * kind.itemsize for k in range(len(shape)))
+    return ArraySpec(shape, kind, strides, "cuda:0")
+
+
+def engines(function, *specs):
+    return [launch.engine for launch in fuse(function).compile(*specs).launches]
+
+
+def test_load_transform_store():
+    found = engines(lambda x, w: abs(fft(x * w)) ** 2, spec(4096, 1024), spec(1024, dtype="f4"))
+    assert found == ["elementwise", "library", "elementwise"]
+
+
+def test_a_plain_transform_is_one_call():
+    assert engines(lambda x: fft(x), spec(4096, 1024)) == ["library"]
+
+
+def test_the_scale_of_an_inverse_is_in_the_map_after_it():
+    found = engines(lambda x, h: ifft2(fft2(x) * h).real, spec(64, 512, 512), spec(512, 512))
+    assert found == ["library", "elementwise", "library", "elementwise"]
+
+
+def test_a_map_and_a_sum_are_one_launch():
+    found = engines(lambda x: (abs(fft(x)) ** 2).sum(axis=0), spec(4096, 1024))
+    assert found == ["library", "elementwise"]
+
+
+def test_maps_alone_are_one_kernel():
+    plan = fuse(lambda x: xp.exp(1j * abs(x)) * 2 + xp.roll(x, 3, 1)).compile(spec(4096, 1024))
+    assert [launch.engine for launch in plan.launches] == ["elementwise"]
+    assert plan.source.count("KERNEL fused_") == 1
+    assert "// return" in plan.source
+
+
+def test_complex_transforms_over_neighbouring_axes_are_one_call():
+    plan = fuse(lambda x: fft_fused.rfftn(x) * 2).compile(spec(128, 128, 128, dtype="f4"))
+    spans = [o.problem.span for o in plan.selection.offers if o.engine == "library"]
+    assert spans == [(0, 1), (1, 3)]
+
+
+@given(programs(empty=False))
+def test_what_a_library_is_given_has_the_same_values(program):
+    with quiet():
+        outputs = program.run([lazy(a) for a in program.inputs], xp, fft_fused)
+        expr, sources = collect([o.node for o in outputs])
+        plain = for_library(normalize(expr, prune=False))
+        results = evaluate(plain, [s.array for s in sources])
+    assert_equal_to_numpy(program, list(results))
+
+
+def test_dirty_edges_of_half_spectra_are_dropped_before_the_transform():
+    z = np.ones((2, 5), np.complex64) * (1 + 1j)
+    expr, _ = collect([irfft(lazy(z), 8).node])
+    text = str(for_library(normalize(expr)))
+    assert "where(" in text
+    assert text.index("where(") < text.index("c2r n=8 axis=1 +](")
+
+
+def test_arrays_on_different_devices_are_refused():
+    function = fuse(lambda x, y: x * y)
+    other = ArraySpec((4,), np.dtype("c8"), (8,), "cpu")
+    with pytest.raises(TypeError, match="x is on cuda:0, y on cpu; move one"):
+        function.compile(spec(4), other)
