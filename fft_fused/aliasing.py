@@ -123,6 +123,8 @@ def _reshaped(
     shape: Sequence[int], strides: Sequence[int], target: Sequence[int]
 ) -> list[int] | None:
     """Strides of a reshape without a copy; None where NumPy has to copy."""
+    if 0 in shape:
+        return _c_strides(target)
     old = [(n, s) for n, s in zip(shape, strides, strict=True) if n != 1]
     found: list[int] = []
     i = j = 0

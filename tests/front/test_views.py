@@ -349,3 +349,11 @@ def test_thousands_of_views_of_views():
     assert view.shape == (2500,)
     np.testing.assert_array_equal(x.compute()[2499:2502], [2499, 5000, 5002])
     assert view.reshape(50, 50).root is x
+
+
+def test_reshapes_of_empty_arrays():
+    for array in (np.zeros((2, 0, 0), bool), np.asfortranarray(np.zeros((3, 0))), np.zeros((0, 4))):
+        for shape in ((-1,), (0, 5), (1, 0, 2)):
+            y = lazy(array).reshape(shape if shape != (-1,) else -1)
+            y = y.reshape(0, 7).astype(np.float32)
+            assert y.compute().shape == (0, 7)
