@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from .expr import build
 from .expr.node import Node
 from .expr.spectrum import transform_spec
 from .options import scipy_array_api
+from .record import wrap
+from .runtime.arrays import is_cupy
 from .runtime.pocketfft import implementation, real_implementation
 
 _OURS = (np.ndarray, np.generic, list, tuple, numbers.Number)
@@ -28,6 +31,8 @@ def is_foreign(x: Any) -> bool:
         return False
     import array_api_compat
 
+    if is_cupy(x):
+        return True
     return bool(array_api_compat.is_array_api_obj(x)) and not scipy_array_api()
 
 
@@ -61,10 +66,12 @@ def transform(
     NotImplementedError
         For a ``plan``.
     """
-    if workers is not None:
-        raise ValueError(f"{name}: `workers` is only supported for numpy arrays")
     if plan is not None:
         raise NotImplementedError(f"{name}: a precomputed plan is not supported by fft_fused")
+    if is_cupy(x):
+        return _on_device(name, x, s, axes, norm, many)
+    if workers is not None:
+        raise ValueError(f"{name}: `workers` is only supported for numpy arrays")
     xp = namespace(x)
     base = name.rstrip("2n") if many else name
     x = _floating(xp, x, base)
@@ -85,6 +92,16 @@ def transform(
 def _resolved(x: Any) -> Any:
     """With values in memory: torch's ``conj`` only sets a bit that ``numpy.asarray`` refuses."""
     return x.resolve_conj() if hasattr(x, "resolve_conj") else x
+
+
+def _on_device(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool) -> Any:
+    """By our own plans: cuFFT called directly does not drop what counts for nothing in irfft."""
+    from .lazy import lazy
+
+    base = name.rstrip("2n") if many else name
+    node = lazy(x).node
+    spec = transform_spec(node, base, s, axes, norm, many)
+    return wrap(build.transform(node, spec)).compute() if spec.axes else x
 
 
 def real_transform(name: str, x: Any, *arguments: Any, **options: Any) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 
 from ..expr.chain import Problem
 from ..expr.node import Node
+from ..passes.device import is_one_call
 from ..runtime.cost import DEVICE_CALL, DEVICE_RATE
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
 from .elementwise import gpu_missing
 
-_MOST_LOOPS = 64
 _PASS_LENGTH = 16384
 
 
@@ -28,7 +28,7 @@ class Library:
         return gpu_missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
-        """One transform, or complex transforms in one direction over neighbouring axes."""
+        """One transform, or those over the trailing axes in one call."""
         if machine.device == "cpu" or not problem.nodes:
             return None
         nodes = problem.nodes
@@ -37,7 +37,7 @@ class Library:
         chained = all(b.args == (a,) for a, b in zip(nodes, nodes[1:], strict=False))
         if len(problem.outputs) != 1 or not chained or len(nodes) > 3:
             return None
-        if len(nodes) > 1 and not _are_neighbours(nodes):
+        if len(nodes) > 1 and not is_one_call(nodes):
             return None
         if any(n.attr.scale != 1.0 or n.attr.kind == "rfull" for n in nodes):
             return Refusal(self.name, problem, "the transform has a scale")
@@ -56,15 +56,6 @@ class Library:
 
 
 LIBRARY = Library()
-
-
-def _are_neighbours(nodes: Sequence[Node]) -> bool:
-    """Complex transforms in one direction over axes side by side, each once."""
-    axes = sorted(n.attr.axis for n in nodes)
-    alike = all(n.attr.kind == "c2c" and n.attr.sign == nodes[0].attr.sign for n in nodes)
-    whole = all(n.shape == nodes[0].shape for n in nodes)
-    loops = _loops(nodes) if alike else 0
-    return alike and whole and loops <= _MOST_LOOPS and axes == list(range(axes[0], axes[-1] + 1))
 
 
 def _loops(nodes: Sequence[Node]) -> int:
@@ -100,18 +91,12 @@ class _Runner:
         return [out]
 
     def _several_axes(self, x: Any, out: Any) -> None:
-        axes = sorted(n.attr.axis for n in self._nodes)
-        lengths = tuple(x.shape[a] for a in axes)
-        sign = self._nodes[0].attr.sign
-        before, after = math.prod(x.shape[: axes[0]]), math.prod(x.shape[axes[-1] + 1 :])
-        if after == 1:
-            size = math.prod(lengths)
-            _plan(lengths, 1, size, before, "c2c", x.dtype).fft(x, out, sign)
-            return
-        plan = _plan(lengths, after, 1, after, "c2c", x.dtype)
-        planes, results = x.reshape(before, -1), out.reshape(before, -1)
-        for k in range(before):
-            plan.fft(planes[k], results[k], sign)
+        count = len(self._nodes)
+        lengths = x.shape[x.ndim - count :]
+        batch = math.prod(x.shape[: x.ndim - count])
+        kind = self._nodes[0].attr.kind
+        plan = _trailing_plan(lengths, out.shape[out.ndim - count :], batch, kind, x.dtype)
+        plan.fft(x, out, self._nodes[0].attr.sign)
 
     def _middle_axis(self, x: Any, out: Any, spec: Any) -> None:
         """Columns side by side in one call, for every index before the axis."""
@@ -119,18 +104,17 @@ class _Runner:
 
         before = math.prod(x.shape[: spec.axis])
         after = math.prod(x.shape[spec.axis + 1 :])
-        if before > _MOST_LOOPS or spec.kind != "c2c":
-            moved = cupy.ascontiguousarray(cupy.moveaxis(x, spec.axis, -1))
-            shape = moved.shape[:-1] + (out.shape[spec.axis],)
-            result = cupy.empty(shape, out.dtype)
-            batch = result.size // shape[-1]
-            _row_plan(spec.n, batch, spec.kind, x.dtype).fft(moved, result, spec.sign)
-            cupy.copyto(out, cupy.moveaxis(result, -1, spec.axis))
+        if spec.kind == "c2c":
+            plan = _column_plan(spec.n, after, x.dtype)
+            rows, results = x.reshape(before, -1), out.reshape(before, -1)
+            for k in range(before):
+                plan.fft(rows[k], results[k], spec.sign)
             return
-        plan = _plan((spec.n,), after, 1, after, "c2c", x.dtype)
-        rows, results = x.reshape(before, -1), out.reshape(before, -1)
-        for k in range(before):
-            plan.fft(rows[k], results[k], spec.sign)
+        moved = cupy.ascontiguousarray(cupy.moveaxis(x, spec.axis, -1))
+        result = cupy.empty((*moved.shape[:-1], out.shape[spec.axis]), out.dtype)
+        batch = result.size // result.shape[-1]
+        _row_plan(spec.n, batch, spec.kind, x.dtype).fft(moved, result, spec.sign)
+        cupy.copyto(out, cupy.moveaxis(result, -1, spec.axis))
 
 
 def _row_plan(n: int, batch: int, kind: str, dtype: Any) -> Any:
@@ -140,27 +124,40 @@ def _row_plan(n: int, batch: int, kind: str, dtype: Any) -> Any:
     return _cached(key, lambda: cufft.Plan1d(n, _type(kind, dtype), batch))
 
 
-def _plan(
-    lengths: tuple[int, ...], stride: int, distance: int, batch: int, kind: str, dtype: Any
-) -> Any:
+def _column_plan(n: int, columns: int, dtype: Any) -> Any:
+    """Columns side by side: elements of one are ``columns`` apart."""
     from cupy.cuda import cufft
 
-    key = (lengths, stride, distance, batch, kind, dtype.char)
+    key = ("column", n, columns, dtype.char)
+    layout = ((n,), columns, 1)
+    return _cached(
+        key,
+        lambda: cufft.PlanNd((n,), *layout, *layout, _type("c2c", dtype), columns, "C", 0, None),
+    )
+
+
+def _trailing_plan(
+    lengths: tuple[int, ...], made: tuple[int, ...], batch: int, kind: str, dtype: Any
+) -> Any:
+    """Two or three trailing axes at once; ``made`` are the lengths of the result."""
+    from cupy.cuda import cufft
+
+    key = ("trailing", lengths, batch, kind, dtype.char)
     return _cached(
         key,
         lambda: cufft.PlanNd(
             lengths,
             lengths,
-            stride,
-            distance,
-            lengths,
-            stride,
-            distance,
+            1,
+            math.prod(lengths),
+            made,
+            1,
+            math.prod(made),
             _type(kind, dtype),
             batch,
             "C",
             len(lengths) - 1,
-            None,
+            lengths[-1],
         ),
     )
 

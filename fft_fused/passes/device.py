@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..expr import build
-from ..expr.node import Expr, Node, walk
+from ..expr.node import Expr, Node, consumers, walk
 from .normalize import normalize
+
+MOST_CALLS = 8  # of a library transform, over columns side by side
 
 
 def for_library(expr: Expr) -> Expr:
@@ -18,6 +22,7 @@ def for_library(expr: Expr) -> Expr:
     ``rfull`` becomes a complex transform; the imaginary parts of the DC and Nyquist bins, which
     count for nothing in NumPy but not in every library, are dropped before ``c2r``.
     """
+    together = _together(expr)
     done: dict[int, Node] = {}
     scaled: dict[int, tuple[Node, float]] = {}  # values that are a plain one times a number
     for node in walk(expr.outputs):
@@ -30,6 +35,7 @@ def for_library(expr: Expr) -> Expr:
         if node.op == "dft":
             factor *= node.attr.scale
             fresh = _plain(fresh)
+            fresh = fresh if id(node) in together else _along_rows(fresh)
         if factor != 1.0:
             number = build.const(fresh.dtype.type(factor))
             whole = build.elementwise("multiply", fresh, number)
@@ -38,6 +44,46 @@ def for_library(expr: Expr) -> Expr:
         done[id(node)] = fresh
     outputs = tuple(done[id(o)] for o in expr.outputs)
     return normalize(replace(expr, outputs=outputs), prune=False)
+
+
+def _together(expr: Expr) -> set[int]:
+    """Transforms over the trailing axes, one after the other, that a library does in one call."""
+    users = consumers(expr.outputs)
+    found: set[int] = set()
+    for node in walk(expr.outputs):
+        if node.op != "dft":
+            continue
+        chain = [node]
+        while (below := chain[-1].args[0]).op == "dft" and len(users[id(below)]) == 1:
+            chain.append(below)
+        if is_one_call(list(reversed(chain))):
+            found |= {id(n) for n in chain}
+    return found
+
+
+def is_one_call(nodes: Sequence[Node]) -> bool:
+    """Complex transforms in one direction over the trailing axes, each once, or the same after a
+    real transform over the last axis; in the order they are computed."""
+    first, ndim = nodes[0].attr, nodes[0].ndim
+    real = first.kind == "r2c" and first.axis == ndim - 1
+    rest = nodes[1:] if real else nodes
+    alike = all(n.attr.kind == "c2c" and n.attr.sign == first.sign for n in rest)
+    axes = sorted(n.attr.axis for n in nodes)
+    return alike and len(nodes) in (2, 3) and axes == list(range(ndim - len(nodes), ndim))
+
+
+def _along_rows(node: Node) -> Node:
+    """A transform over a middle axis as one over the last: the transposes belong to the maps around
+    it. Few calls side by side need none."""
+    spec, last = node.attr, node.ndim - 1
+    if spec.axis == last or math.prod(node.shape[: spec.axis]) <= MOST_CALLS:
+        return node
+    order = list(range(node.ndim))
+    order[spec.axis], order[last] = last, spec.axis
+    rows = build.transpose(node.args[0], order)
+    shape = tuple(node.shape[a] for a in order)
+    moved = replace(node, args=(rows,), attr=replace(spec, axis=last), shape=shape)
+    return build.transpose(moved, order)
 
 
 def _is_linear(node: Node) -> bool:

@@ -54,7 +54,18 @@ def test_maps_alone_are_one_kernel():
 def test_complex_transforms_over_neighbouring_axes_are_one_call():
     plan = fuse(lambda x: fft_fused.rfftn(x) * 2).compile(spec(128, 128, 128, dtype="f4"))
     spans = [o.problem.span for o in plan.selection.offers if o.engine == "library"]
-    assert spans == [(0, 1), (1, 3)]
+    assert spans == [(0, 3)]
+
+
+def test_a_transform_over_a_middle_axis_has_its_transposes_in_the_maps():
+    plan = fuse(lambda x: abs(fft(x * 2, axis=1)) ** 2).compile(spec(64, 256, 512))
+    assert [launch.engine for launch in plan.launches] == ["elementwise", "library", "elementwise"]
+    assert "dft[c2c n=256 axis=2 -]" in str(plan.normal)
+
+
+def test_columns_side_by_side_need_no_transpose():
+    plan = fuse(lambda x: fft(x, axis=0)).compile(spec(256, 512))
+    assert [launch.engine for launch in plan.launches] == ["library"]
 
 
 @given(programs(empty=False))
