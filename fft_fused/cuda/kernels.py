@@ -106,12 +106,9 @@ def map_kernel(
 
 def _tile(output: Node) -> tuple[int, int] | None:
     """The two axes that a transpose at the end exchanges in memory: (read along, written along)."""
-    node = output
-    while node.op != "transpose":
-        same = [a for a in node.args if a.shape == node.shape and a.args]
-        if OPS[node.op].kind != "elementwise" or len(same) != 1:
-            return None
-        node = same[0]
+    node = _transpose_below(output)
+    if node is None:
+        return None
     last = node.ndim - 1
     while last > 0 and node.attr[last] == last:
         last -= 1
@@ -119,6 +116,21 @@ def _tile(output: Node) -> tuple[int, int] | None:
     read = node.attr.index(last)
     large = min(node.shape[read], node.shape[last]) >= _TILE
     return (read, last) if read != last and large and inner <= _MOST_INNER else None
+
+
+def _transpose_below(output: Node) -> Node | None:
+    """A transpose that the elements of the result are read through."""
+    seen: set[int] = set()
+    waiting = [output]
+    while waiting:
+        node = waiting.pop()
+        if node.op == "transpose":
+            return node
+        if OPS[node.op].kind != "elementwise" or id(node) in seen:
+            continue
+        seen.add(id(node))
+        waiting += [a for a in node.args if a.shape == node.shape]
+    return None
 
 
 def _tiled_kernel(

@@ -79,6 +79,8 @@ class _Runner:
         if out is None:
             out = cupy.empty(self._output.shape, self._output.dtype)
         x = cupy.ascontiguousarray(x)
+        if x.data.ptr % (2 * x.real.dtype.itemsize):  # cuFFT reads reals in pairs
+            x = x.copy()
         node = self._nodes[0]
         spec = node.attr
         if len(self._nodes) > 1:

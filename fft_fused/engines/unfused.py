@@ -159,6 +159,9 @@ class Unfused:
                 seconds += passes * traffic / DEVICE_RATE + 2 * DEVICE_CALL
             else:
                 seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
+        for output in problem.outputs if on_device else ():
+            if output.op in _MAYBE_VIEWS:  # a result has memory of its own
+                seconds += 2 * output.nbytes / DEVICE_RATE + DEVICE_CALL
         cost = Cost(int(moved), 0, len(problem.nodes), seconds)
         return Offer(self.name, problem, cost, fused=False)
 

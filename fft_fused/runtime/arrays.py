@@ -91,7 +91,9 @@ def spec_of(array: Any) -> ArraySpec:
 def _device_operand(value: Any, what: str) -> Any:
     if value.dtype.kind not in "biufc":
         raise TypeError(f"{what}: dtype {value.dtype} is not numeric")
-    return value
+    item = value.dtype.itemsize
+    aligned = value.data.ptr % item == 0 and all(s % item == 0 for s in value.strides)
+    return value if aligned else value.copy()
 
 
 def is_foreign_array(value: Any) -> bool:
