@@ -108,7 +108,9 @@ def real_transform(name: str, x: Any, *arguments: Any, **options: Any) -> Any:
     """A cosine, sine or Hankel transform through NumPy, for arrays in the host's memory."""
     import array_api_compat
 
-    if array_api_compat.is_cupy_array(x) or getattr(x, "is_cuda", False):
+    if is_cupy(x) and name not in ("fht", "ifht"):
+        return _real_on_device(name, x, *arguments, **options)
+    if is_cupy(x) or getattr(x, "is_cuda", False):
         raise TypeError(
             f"{name}: an array on {array_api_compat.device(x)} would be copied to the host; "
             "do that yourself if you mean it"
@@ -116,6 +118,26 @@ def real_transform(name: str, x: Any, *arguments: Any, **options: Any) -> Any:
     xp = array_api_compat.array_namespace(x)
     run = (implementation if name in ("fht", "ifht") else real_implementation)(name)
     return xp.asarray(run(np.asarray(x), *arguments, **options))
+
+
+def _real_on_device(
+    name: str,
+    x: Any,
+    kind: int,
+    s: Any,
+    axes: Any,
+    norm: Any,
+    workers: Any = None,
+    overwrite_x: bool = False,
+    orthogonalize: bool | None = None,
+) -> Any:
+    """By Fourier transforms; ``workers`` and ``overwrite_x`` mean nothing there."""
+    from . import transforms
+    from .lazy import lazy
+
+    options = {"norm": norm, "orthogonalize": orthogonalize}
+    lengths = {"s": s, "axes": axes} if name.endswith("n") else {"n": s, "axis": axes}
+    return getattr(transforms, name)(lazy(x), kind, **lengths, **options).compute()
 
 
 def shift(name: str, x: Any, axes: Any) -> Any:

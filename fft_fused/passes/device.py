@@ -10,6 +10,7 @@ import numpy as np
 
 from ..expr import build
 from ..expr.node import Expr, Node, consumers, walk
+from .cosine import as_fourier
 from .normalize import normalize
 
 MOST_CALLS = 8  # of a library transform, over columns side by side
@@ -22,6 +23,7 @@ def for_library(expr: Expr) -> Expr:
     ``rfull`` becomes a complex transform; the imaginary parts of the DC and Nyquist bins, which
     count for nothing in NumPy but not in every library, are dropped before ``c2r``.
     """
+    expr = normalize(_without_cosines(expr), prune=False)
     together = _together(expr)
     done: dict[int, Node] = {}
     scaled: dict[int, tuple[Node, float]] = {}  # values that are a plain one times a number
@@ -44,6 +46,16 @@ def for_library(expr: Expr) -> Expr:
         done[id(node)] = fresh
     outputs = tuple(done[id(o)] for o in expr.outputs)
     return normalize(replace(expr, outputs=outputs), prune=False)
+
+
+def _without_cosines(expr: Expr) -> Expr:
+    """Cosine and sine transforms by Fourier transforms."""
+    done: dict[int, Node] = {}
+    for node in walk(expr.outputs):
+        args = tuple(done[id(a)] for a in node.args)
+        fresh = node if args == node.args else replace(node, args=args)
+        done[id(node)] = as_fourier(fresh) if node.op == "transform" else fresh
+    return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
 
 
 def _together(expr: Expr) -> set[int]:
