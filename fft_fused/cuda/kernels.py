@@ -12,7 +12,7 @@ from ..expr.node import Node, format_graph
 from ..expr.ops import OPS
 from . import indexing
 from .ctypes import PREAMBLE, c_type, literal
-from .printer import Printer, register_type, stored
+from .printer import Printer, loaded, register_type, stored
 
 THREADS = 256
 _WANTED_THREADS = 1 << 18
@@ -197,7 +197,9 @@ def reduction_kernel(
     own = register_type(output.dtype)
     combine = _COMBINE[output.op].replace("<T>", f"<{own}>")
     loop = _column_loop if columns else _row_loop
-    body = loop(outs, pieces, chunk, length, own, _identity(output), combine, printer.lines, value)
+    body = loop(
+        outs, pieces, chunk, length, output.dtype, _identity(output), combine, printer.lines, value
+    )
     source = _source(name, output, inputs, strides, body)
     blocks = outs * pieces if not columns else -(-outs * pieces // THREADS)
     blocks = max(1, min(blocks, 1 << 16))
@@ -223,12 +225,13 @@ def _row_loop(
     pieces: int,
     chunk: int,
     length: int,
-    own: str,
+    dtype: np.dtype,
     identity: str,
     combine: str,
     lines: Sequence[str],
     value: str,
 ) -> list[str]:
+    own = register_type(dtype)
     return [
         f"  SHARED {own} partial[{THREADS}];",
         f"  BLOCK_LOOP(b, {outs * pieces}) {{",
@@ -246,7 +249,7 @@ def _row_loop(
         f"        partial[THREAD] = {combine.format('partial[THREAD]', 'partial[THREAD + half]')};",
         "      SYNC;",
         "    }",
-        "    if (THREAD == 0) out[b] = partial[0];",
+        f"    if (THREAD == 0) out[b] = {stored('partial[0]', dtype)};",
         "    SYNC;",
         "  }",
     ]
@@ -257,12 +260,13 @@ def _column_loop(
     pieces: int,
     chunk: int,
     length: int,
-    own: str,
+    dtype: np.dtype,
     identity: str,
     combine: str,
     lines: Sequence[str],
     value: str,
 ) -> list[str]:
+    own = register_type(dtype)
     return [
         f"  GRID_LOOP(b, {outs * pieces}) {{",
         f"    const index_t c = b / {outs}, o = b % {outs};",
@@ -272,22 +276,24 @@ def _column_loop(
         *lines,
         f"      total = {combine.format('total', value)};",
         "    }",
-        "    out[b] = total;",
+        f"    out[b] = {stored('total', dtype)};",
         "  }",
     ]
 
 
 def _combine_kernel(name: str, output: Node, outs: int, pieces: int, combine: str) -> Kernel:
     own = register_type(output.dtype)
+    more = loaded(f"partials[c * {outs} + o]", output.dtype)
     body = [
         f"  GRID_LOOP(o, {outs}) {{",
-        f"    {own} total = partials[o];",
+        f"    {own} total = {loaded('partials[o]', output.dtype)};",
         f"    for (index_t c = 1; c < {pieces}; ++c)",
-        f"      total = {combine.format('total', f'partials[c * {outs} + o]')};",
-        "    out[o] = total;",
+        f"      total = {combine.format('total', more)};",
+        f"    out[o] = {stored('total', output.dtype)};",
         "  }",
     ]
-    head = f"KERNEL {name}(const {own}* partials, {own}* out) {{"
+    kept = c_type(output.dtype)
+    head = f"KERNEL {name}(const {kept}* partials, {kept}* out) {{"
     wide = outs * pieces >= 2**31
     source = _preamble(wide) + "\n".join([head, *body, "}"]) + "\n"
     return Kernel(name, source, (), output, max(1, min(-(-outs // THREADS), 1 << 16)))
@@ -298,7 +304,7 @@ def _identity(output: Node) -> str:
         return literal(_IDENTITY[output.op], output.dtype)
     lowest = output.op == "max"
     if output.dtype.kind == "f":
-        return literal(-np.inf if lowest else np.inf, output.dtype)
+        return loaded(literal(-np.inf if lowest else np.inf, output.dtype), output.dtype)
     if output.dtype.kind == "b":
         return "false" if lowest else "true"
     limits = np.iinfo(output.dtype)

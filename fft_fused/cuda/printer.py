@@ -95,7 +95,7 @@ class Printer:
             return self.names[id(node)]
         position = indexing.offset(index, self.strides[id(node)], node.shape)
         text = f"{self.names[id(node)]}[{position}]"
-        return self._value(node.dtype, f"to_float({text})" if node.dtype.char == "e" else text)
+        return self._value(node.dtype, loaded(text, node.dtype))
 
     def _operator(self, node: Node, args: Sequence[str]) -> str:
         text = template(node)
@@ -111,7 +111,7 @@ class Printer:
 
     def _const(self, node: Node, index: indexing.Index) -> str:
         text = literal(node.attr.value, node.dtype)
-        return f"to_float({text})" if node.dtype.char == "e" else text
+        return loaded(text, node.dtype)
 
     def _iota(self, node: Node, index: indexing.Index) -> str:
         start, step, _ = node.attr
@@ -159,8 +159,7 @@ class Printer:
         return name
 
     def _constant(self, value: Any, dtype: np.dtype) -> str:
-        text = literal(value, dtype)
-        return f"to_float({text})" if dtype.char == "e" else text
+        return loaded(literal(value, dtype), dtype)
 
     def _guarded(
         self, condition: str, name: str, node: Node, index: indexing.Index, axis: int, source: str
@@ -194,7 +193,7 @@ class Printer:
         items = tuple(s // node.dtype.itemsize for s in strides)
         if id(base) in self.names:
             text = f"{self.names[id(base)]}[{indexing.offset(index, items, shape)}]"
-            return self._value(node.dtype, f"to_float({text})" if node.dtype.char == "e" else text)
+            return self._value(node.dtype, loaded(text, node.dtype))
         position = self.index(f"({indexing.offset(index, items, shape)})")
         parts = indexing.decompose(position, base.shape)
         return self.element(base, tuple(self.index(p) for p in parts))
@@ -296,3 +295,8 @@ def converted(text: str, source: np.dtype, target: np.dtype) -> str:
 def stored(text: str, dtype: np.dtype) -> str:
     """A register value as it stands in memory."""
     return f"to_half({text})" if dtype.char == "e" else text
+
+
+def loaded(text: str, dtype: np.dtype) -> str:
+    """A value of memory as it stands in a register."""
+    return f"to_float({text})" if dtype.char == "e" else text

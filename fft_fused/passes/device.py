@@ -23,7 +23,7 @@ def for_library(expr: Expr) -> Expr:
     ``rfull`` becomes a complex transform; the imaginary parts of the DC and Nyquist bins, which
     count for nothing in NumPy but not in every library, are dropped before ``c2r``.
     """
-    expr = normalize(_without_cosines(expr), prune=False)
+    expr = normalize(without_cosines(expr), prune=False)
     together = _together(expr)
     done: dict[int, Node] = {}
     scaled: dict[int, tuple[Node, float]] = {}  # values that are a plain one times a number
@@ -48,7 +48,7 @@ def for_library(expr: Expr) -> Expr:
     return normalize(replace(expr, outputs=outputs), prune=False)
 
 
-def _without_cosines(expr: Expr) -> Expr:
+def without_cosines(expr: Expr) -> Expr:
     """Cosine and sine transforms by Fourier transforms."""
     done: dict[int, Node] = {}
     for node in walk(expr.outputs):

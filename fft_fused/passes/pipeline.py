@@ -9,7 +9,7 @@ from ..options import Options, current
 from ..runtime.cache import Cache
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
-from .device import for_library
+from .device import for_library, without_cosines
 from .lower import lower
 from .normalize import normalize
 from .partition import partition
@@ -48,7 +48,7 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
 
 def _as_recorded(expr: Expr, engines: tuple[Engine, ...], machine: Machine) -> Plan:
     """The expression as the user wrote it, in one unfused run."""
-    program: Program = partition(expr)
+    program: Program = partition(expr if machine.device == "cpu" else without_cosines(expr))
     unfused = next(e for e in engines if e.name == "unfused")
     offers: tuple[Offer, ...] = ()
     if program.steps:

@@ -158,6 +158,20 @@ def test_reductions(op, axis):
     check(value, tolerance=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f8", "i2", "u4", "?", "c8"])
+@pytest.mark.parametrize("op", ["sum", "max", "min", "any"])
+@pytest.mark.parametrize("shape", [(6, 5), (3, 9000)])
+def test_reductions_of_every_dtype(op, dtype, shape):
+    if dtype == "c8" and op in ("max", "min"):
+        pytest.skip("not a device operation")
+    x = lazy(RNG.integers(0, 9, shape).astype(dtype))
+    value = getattr(xp, op)(x, axis=-1)
+    expr, _ = collect([value.node])
+    if OPS[normalize(expr).outputs[0].op].kind != "reduce":
+        value = getattr(xp, op)(x.astype(np.float32), axis=-1)
+    check(value, tolerance=1e-6)
+
+
 @pytest.mark.parametrize("shape", [(9000, 3), (3, 9000), (2, 5000, 7), (40000,)])
 @pytest.mark.parametrize("axis", [0, -1])
 def test_long_reductions_in_pieces(shape, axis):
