@@ -188,15 +188,35 @@ class Printer:
         return self._value(node.dtype, f"({index[-1]} & 1) ? {z}.im : {z}.re")
 
     def _frames(self, node: Node, index: indexing.Index) -> str:
-        shape, strides, _ = node.attr
-        base = node.args[0]
+        shape, strides, of_memory = node.attr
         items = tuple(s // node.dtype.itemsize for s in strides)
-        if id(base) in self.names:
-            text = f"{self.names[id(base)]}[{indexing.offset(index, items, shape)}]"
+        where = indexing.offset(index, items, shape)
+        if of_memory:
+            leaf, start, _ = self._view(node.args[0])
+            text = f"{self.names[id(leaf)]}[{where}{f' + {start}' if start else ''}]"
             return self._value(node.dtype, loaded(text, node.dtype))
-        position = self.index(f"({indexing.offset(index, items, shape)})")
-        parts = indexing.decompose(position, base.shape)
+        base = node.args[0]
+        parts = indexing.decompose(self.index(f"({where})"), base.shape)
         return self.element(base, tuple(self.index(p) for p in parts))
+
+    def _view(self, node: Node) -> tuple[Node, int, tuple[int, ...]]:
+        """An operand's view as (operand, first item, strides in items)."""
+        if id(node) in self.names:
+            return node, 0, self.strides[id(node)]
+        leaf, start, inner = self._view(node.args[0])
+        match node.op:
+            case "remap":
+                axis, mapping, _ = node.attr
+                piece = mapping.pieces[0]
+                start += (piece.start or 0) * inner[axis]
+                return leaf, start, (*inner[:axis], inner[axis] * piece.step, *inner[axis + 1 :])
+            case "transpose":
+                return leaf, start, tuple(inner[a] for a in node.attr)
+            case "frames":
+                return leaf, start, tuple(s // node.dtype.itemsize for s in node.attr[1])
+        shape = node.args[0].shape
+        long = iter(s for s, n in zip(inner, shape, strict=True) if n != 1)
+        return leaf, start, tuple(next(long) if n != 1 else 0 for n in node.shape)
 
     def _concat(self, node: Node, index: indexing.Index) -> str:
         axis, low = node.attr, 0

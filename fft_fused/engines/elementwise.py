@@ -40,6 +40,8 @@ class Elementwise:
             other = kind == "reduce" and node.op not in COMMUTATIVE_REDUCTIONS
             if inner or other:
                 return Refusal(self.name, problem, f"{node.op} ends a kernel")
+            if node.op == "frames" and node.attr[2] and _is_copied(node.args[0], problem):
+                return Refusal(self.name, problem, "frames of a view that was copied")
             reason = "" if kind == "reduce" else unsupported(node)
             if reason:
                 return Refusal(self.name, problem, f"no device code for {reason}")
@@ -61,6 +63,14 @@ class Elementwise:
 
 
 ELEMENTWISE = Elementwise()
+
+
+def _is_copied(node: Node, problem: Problem) -> bool:
+    """Is a view that frames look through an earlier value here, with strides of its own?"""
+    given = {id(n) for n in problem.inputs if n.op != "operand"}
+    while node.args and id(node) not in given:
+        node = node.args[0]
+    return id(node) in given
 
 
 def gpu_missing() -> str:

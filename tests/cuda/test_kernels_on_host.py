@@ -109,6 +109,8 @@ def test_every_operator(op, dtype):
         I8.astype(np.float32).view(np.complex64),
         Z.view(np.float32) * 2,
         Z.real + Z.imag,
+        xp.lib.stride_tricks.sliding_window_view(lazy(np.arange(24.0))[20:2:-3], 2) * 2,
+        xp.lib.stride_tricks.sliding_window_view(X[1, ::2].T, 2, axis=0) * 2,
         abs(Z) ** 2,
         np.exp(1j * X),
         np.exp(1j * np.angle(Z)),
