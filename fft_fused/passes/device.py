@@ -10,6 +10,7 @@ import numpy as np
 
 from ..expr import build
 from ..expr.node import Expr, Node, consumers, walk
+from ..expr.spectrum import REAL_TO_REAL
 from .cosine import as_fourier
 from .normalize import normalize
 
@@ -54,7 +55,8 @@ def without_cosines(expr: Expr) -> Expr:
     for node in walk(expr.outputs):
         args = tuple(done[id(a)] for a in node.args)
         fresh = node if args == node.args else replace(node, args=args)
-        done[id(node)] = as_fourier(fresh) if node.op == "transform" else fresh
+        cosine = node.op == "transform" and node.attr.name in REAL_TO_REAL
+        done[id(node)] = as_fourier(fresh) if cosine else fresh
     return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
 
 

@@ -91,3 +91,12 @@ def test_arrays_on_different_devices_are_refused():
     other = ArraySpec((4,), np.dtype("c8"), (8,), "cpu")
     with pytest.raises(TypeError, match="x is on cuda:0, y on cpu; move one"):
         function.compile(spec(4), other)
+
+
+def test_as_recorded_on_a_device_has_no_cosine_transforms_and_keeps_the_others():
+    function = fuse(lambda x: fft_fused.dct(fft(x).real))
+    with fft_fused.options(engine="unfused"):
+        plan = function.compile(spec(16, 32))
+    assert [launch.engine for launch in plan.launches] == ["unfused"]
+    names = [n.attr.name for n in plan.launches[0].problem.nodes if n.op == "transform"]
+    assert names == ["fft", "rfft"]
