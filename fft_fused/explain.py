@@ -51,6 +51,11 @@ class Explanation:
             "boundaries": [_boundary(self.plan, i) for i in range(1, len(self.plan.steps))],
             "bytes_moved": {"fused": fused_bytes(self.plan), "unfused": unfused["moved"]},
             "temporaries": {"fused": temporaries(self.plan), "unfused": unfused["temporaries"]},
+            "rivals": [p.engines for p in self.plan.rivals],
+            "measured": [
+                {"engines": lap.engines, "seconds": lap.seconds, "fault": lap.fault}
+                for lap in self.plan.measured
+            ],
         }
 
 
@@ -145,7 +150,8 @@ def _describe(node: Node) -> str:
 
 def _summary(explanation: Explanation) -> str:
     plan = explanation.plan
-    lines = [f"{_signature(explanation.name, plan)}   {plan.workers} threads, modelled rates"]
+    where = f"{plan.workers} threads" if plan.expr.device == "cpu" else plan.expr.device
+    lines = [f"{_signature(explanation.name, plan)}   {where}, modelled rates"]
     for i, step in enumerate(plan.steps):
         if i:
             lines.append("    " + _boundary(plan, i))
@@ -160,7 +166,21 @@ def _summary(explanation: Explanation) -> str:
         f"bytes moved: fused {human(fused_bytes(plan))}, unfused {human(unfused['moved'])}",
         f"temporaries: fused {human(temporaries(plan))}, unfused {human(unfused['temporaries'])}",
     ]
-    return "\n".join(lines)
+    return "\n".join(lines + _race_lines(plan))
+
+
+def _race_lines(plan: Plan) -> list[str]:
+    """What was measured, or will be at the first call."""
+    if plan.rivals:
+        others = "; ".join(p.engines for p in plan.rivals)
+        return [f"the first call measures this plan and others: {others}"]
+    if not plan.measured:
+        return []
+    lines = ["measured at the first call, ms"]
+    for lap in sorted(plan.measured, key=lambda lap: lap.seconds):
+        time = f"{lap.seconds * 1e3:9.4g}" if not lap.fault else "        -"
+        lines.append(f"  {time}  {lap.engines}{f': {lap.fault}' if lap.fault else ''}")
+    return lines
 
 
 def _boundary(plan: Plan, index: int) -> str:

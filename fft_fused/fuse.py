@@ -12,7 +12,7 @@ from .engines.unfused import evaluate
 from .explain import Explanation, explain_plan
 from .expr.recording import ScalarValueNeeded
 from .lazy import LazyArray
-from .passes.pipeline import plan_for
+from .passes.pipeline import plan_for, settled
 from .passes.trace import collect
 from .runtime.cache import Cache
 from .runtime.execute import check_out, execute
@@ -56,9 +56,10 @@ def compute(*values: Any, out: Any = None) -> Any:
     for value in lazies:
         value.require_values()
     expr, sources = collect([v.node for v in lazies])
-    plan = plan_for(expr)
+    arrays = [s.array for s in sources]
+    plan = settled(plan_for(expr), arrays, ())
     checked = None if out is None else check_out(out, output_specs(plan))
-    results = iter(execute(plan, [s.array for s in sources], (), checked))
+    results = iter(execute(plan, arrays, (), checked))
     found = tuple(next(results) if isinstance(v, LazyArray) else v for v in values)
     return found[0] if len(found) == 1 else found
 
@@ -99,10 +100,10 @@ class Fused:
                 raise TypeError("out: an argument is lazy, so the result is; use .compute(out=...)")
             return self._function(*args, **kwargs)
         traced = self._current(leaves, args, kwargs)
-        plan = traced.plan_now()
+        arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
+        plan = traced.plan_for(arrays, scalars)
         checked = None if out is None else check_out(out, output_specs(plan))
-        arrays = traced.arrays(leaves)
-        return traced.rebuild(execute(plan, arrays, traced.scalars(leaves), checked))
+        return traced.rebuild(execute(plan, arrays, scalars, checked))
 
     def _current(self, leaves: Leaves, args: Any, kwargs: Any) -> Traced:
         """The trace for arguments like these, recorded again where a captured value changed."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import scipy.fft
@@ -91,6 +92,15 @@ def options(**changes: Any) -> Iterator[Options]:
         yield chosen
     finally:
         _stack.items.pop()
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: FFT_FUSED_CACHE_DIR, else the user's cache folder."""
+    chosen = os.environ.get("FFT_FUSED_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(home) / "fft_fused"
 
 
 def scipy_array_api() -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from .expr.node import ArraySpec
 from .lazy import LazyArray
-from .runtime.arrays import as_operand, is_foreign_array
+from .runtime.arrays import as_operand, is_cupy, is_foreign_array
 
 Path = tuple[Any, ...]
 
@@ -52,6 +52,8 @@ class Leaves:
         kind = type(value)
         if kind is np.ndarray and value.dtype.isnative and value.flags.aligned:
             self._array(value, path)
+        elif is_cupy(value):
+            self._device_array(as_operand(value, f"argument {path_text(path)}"), path)
         elif kind is float or kind is complex:
             self._number(value, kind, path)
         elif isinstance(value, _STATIC):
@@ -74,6 +76,12 @@ class Leaves:
         self.array_paths.append(path)
         self.parts.append((value.dtype.char, value.shape, value.strides))
 
+    def _device_array(self, value: Any, path: Path) -> None:
+        self.arrays.append(value)
+        self.array_paths.append(path)
+        place = f"cuda:{value.device.id}"
+        self.parts.append((value.dtype.char, value.shape, value.strides, place))
+
     def _number(self, value: Any, kind: type, path: Path) -> None:
         if path in self.static:
             self.parts.append((kind, repr(value)))
@@ -89,7 +97,8 @@ class Leaves:
             if isinstance(value, ArraySpec):
                 self.arrays.append(value)
                 self.array_paths.append(path)
-                self.parts.append((value.dtype.char, value.shape, value.strides))
+                place = () if value.device == "cpu" else (value.device,)
+                self.parts.append((value.dtype.char, value.shape, value.strides, *place))
             else:
                 self._array(as_operand(value, f"argument {path_text(path)}"), path)
         else:

@@ -14,7 +14,7 @@ from .expr.recording import recording
 from .guards import Snapshot
 from .lazy import LazyArray
 from .options import Options, current, resolve_workers
-from .passes.pipeline import plan_for
+from .passes.pipeline import plan_for, settled
 from .passes.trace import collect
 from .runtime.arrays import spec_of
 from .runtime.plan import Plan
@@ -55,6 +55,16 @@ class Traced:
             return known[2]
         plan = plan_for(self.expr)
         self._planned = (options, workers, plan)
+        return plan
+
+    def plan_for(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
+        """The plan for a call; where several are worth a try, they are raced on its arrays."""
+        plan = self.plan_now()
+        if not plan.rivals:
+            return plan
+        plan = settled(plan, arrays, scalars)
+        options = current()
+        self._planned = (options, resolve_workers(options.workers), plan)
         return plan
 
     def arrays(self, leaves: Leaves) -> list[np.ndarray]:

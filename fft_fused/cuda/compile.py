@@ -1,8 +1,19 @@
-"""NVRTC through cuda-python: C++ text to machine code. Needs no GPU."""
+"""NVRTC through cuda-python: C++ text to machine code or LTO-IR. Needs no GPU."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+from ..options import cache_folder, cpu_count
+from ..runtime.disk_cache import DiskCache, fingerprint
+
+_CACHE_BYTES = 256 << 20
+_OPTIONS = ("--std=c++17",)
+LTO = ("-dlto", "--relocatable-device-code=true")
+T = TypeVar("T")
 
 
 class CompileError(RuntimeError):
@@ -26,6 +37,32 @@ def nvrtc() -> Any:
     return found
 
 
+@cache
+def nvrtc_version() -> tuple[int, int]:
+    """Major and minor version of the NVRTC library in use."""
+    library = nvrtc()
+    status, major, minor = library.nvrtcVersion()
+    _require(library, status)
+    return int(major), int(minor)
+
+
+def arch_for(capability: str) -> str:
+    """The target for a GPU, as ``sm_90`` for capability "90"; PTX where NVRTC is older than it."""
+    library = nvrtc()
+    status, supported = library.nvrtcGetSupportedArchs()
+    _require(library, status)
+    wanted = int(capability)
+    if wanted in supported:
+        return f"sm_{wanted}"
+    older = [a for a in supported if a < wanted]
+    if not older:
+        raise CompileError(
+            f"NVRTC {'.'.join(map(str, nvrtc_version()))} has no code for a GPU of compute "
+            f"capability {wanted / 10}; it supports {min(supported) / 10} and later"
+        )
+    return f"compute_{max(older)}"
+
+
 def compile_source(source: str, arch: str, options: tuple[str, ...] = ()) -> bytes:
     """Machine code (or LTO-IR with ``-dlto``) of a source.
 
@@ -34,14 +71,14 @@ def compile_source(source: str, arch: str, options: tuple[str, ...] = ()) -> byt
     source : str
         CUDA C++.
     arch : str
-        As ``sm_90``.
+        As ``sm_90``; ``compute_90`` for PTX, which the driver compiles for a later GPU.
     options : tuple of str
         More NVRTC options.
 
     Returns
     -------
     bytes
-        A cubin, or LTO-IR when ``-dlto`` is among the options.
+        A cubin or PTX, or LTO-IR when ``-dlto`` is among the options.
 
     Raises
     ------
@@ -52,21 +89,38 @@ def compile_source(source: str, arch: str, options: tuple[str, ...] = ()) -> byt
     status, program = library.nvrtcCreateProgram(source.encode(), b"fft_fused.cu", 0, [], [])
     _require(library, status)
     try:
-        flags = [f"--gpu-architecture={arch}", "--std=c++17", *options]
+        flags = [f"--gpu-architecture={arch}", *_OPTIONS, *options]
         (status,) = library.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
         if status != library.nvrtcResult.NVRTC_SUCCESS:
             raise CompileError(_explained(_log(library, program), source))
-        lto = "-dlto" in options
-        size_of = library.nvrtcGetLTOIRSize if lto else library.nvrtcGetCUBINSize
-        get = library.nvrtcGetLTOIR if lto else library.nvrtcGetCUBIN
-        status, size = size_of(program)
+        form = "LTOIR" if "-dlto" in options else "PTX" if arch.startswith("compute") else "CUBIN"
+        status, size = getattr(library, f"nvrtcGet{form}Size")(program)
         _require(library, status)
         code = b" " * size  # the bindings write into it
-        (status,) = get(program, code)
+        (status,) = getattr(library, f"nvrtcGet{form}")(program, code)
         _require(library, status)
         return code
     finally:
         library.nvrtcDestroyProgram(program)
+
+
+def compiled(source: str, arch: str, options: tuple[str, ...] = ()) -> bytes:
+    """As ``compile_source``, from the disk cache where it has been compiled before."""
+    key = fingerprint((source, arch, repr((options, _OPTIONS, nvrtc_version()))))
+    return disk_cache().get(key, lambda: compile_source(source, arch, options))
+
+
+def disk_cache() -> DiskCache:
+    """Where compiled code is kept between processes."""
+    return DiskCache(cache_folder() / "code", _CACHE_BYTES)
+
+
+def side_by_side(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Run compilations on threads; NVRTC uses one thread for each and lets the others run."""
+    if len(tasks) < 2:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(min(len(tasks), max(2, cpu_count()))) as pool:
+        return list(pool.map(lambda task: task(), tasks))
 
 
 def _require(library: Any, status: Any) -> None:

@@ -43,6 +43,8 @@ class Printer:
     """Writes the statements that compute elements.
 
     ``names`` are the C++ names of the inputs by node identity, ``strides`` their strides in items.
+    ``placed`` says at which index a value is taken, whatever index it is asked for at; ``given``
+    are values in registers.
     """
 
     names: dict[int, str]
@@ -51,9 +53,14 @@ class Printer:
     indent: int = 2
     count: int = 0
     known: dict[Any, str] = field(default_factory=dict)
+    placed: dict[int, indexing.Index] = field(default_factory=dict)
+    given: dict[int, str] = field(default_factory=dict)
 
     def element(self, node: Node, index: indexing.Index) -> str:
         """The name of the value of ``node`` at an index."""
+        if id(node) in self.given:
+            return self.given[id(node)]
+        index = self.placed.get(id(node), index)
         key = (id(node), index)
         if key not in self.known:
             self.known[key] = self._element(node, index)
@@ -139,6 +146,26 @@ class Printer:
 
     def _broadcast_to(self, node: Node, index: indexing.Index) -> str:
         return self.element(node.args[0], _broadcast(index, node, node.args[0]))
+
+    def _where(self, node: Node, index: indexing.Index) -> str:
+        """Only the branch that is taken is computed, where computing it takes a statement."""
+        condition, *branches = node.args
+        chosen = self.element(condition, _broadcast(index, node, condition))
+        places = [(b, _broadcast(index, node, b)) for b in branches]
+        if all(b.op == "const" or (id(b), i) in self.known for b, i in places):
+            return self._operator(node, [chosen, *(self.element(b, i) for b, i in places)])
+        name = f"v{self.count}"
+        self.count += 1
+        self.say(f"{register_type(node.dtype)} {name};")
+        for word, (branch, place) in zip((f"if ({chosen}) {{", "else {"), places, strict=True):
+            known, self.known = self.known, dict(self.known)
+            self.say(word)
+            self.indent += 1
+            self.say(f"{name} = {self.element(branch, place)};")
+            self.indent -= 1
+            self.say("}")
+            self.known = known
+        return name
 
     def _reshape(self, node: Node, index: indexing.Index) -> str:
         parts = indexing.reshaped(index, node.shape, node.args[0].shape)

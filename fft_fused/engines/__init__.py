@@ -44,7 +44,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Something to run: ``run(inputs, outputs, workers)`` returns the results in order.
+    """Something to run: ``run(inputs, outputs, resources)`` returns the results in order.
 
     Inputs are arrays, and numbers for scalar leaves. An entry of ``outputs`` is a C-contiguous
     array to fill or None for a new one. Results share no memory with inputs.
@@ -75,12 +75,13 @@ class Engine(Protocol):
 
 def registry() -> tuple[Engine, ...]:
     """The engines, in the order they are asked."""
+    from .cufft_callbacks import CUFFT_CALLBACKS
     from .elementwise import ELEMENTWISE
     from .library import LIBRARY
     from .numpy_blocked import NUMPY_BLOCKED
     from .unfused import UNFUSED
 
-    return (NUMPY_BLOCKED, ELEMENTWISE, LIBRARY, UNFUSED)
+    return (NUMPY_BLOCKED, ELEMENTWISE, LIBRARY, CUFFT_CALLBACKS, UNFUSED)
 
 
 def names() -> tuple[str, ...]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..cuda.kernels import THREADS, Kernel, map_kernel, reduction_kernel
+from ..cuda.kernels import Kernel, map_kernel, reduction_kernel
+from ..cuda.launch import LoadedKernel
 from ..cuda.printer import unsupported
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS
-from ..runtime.cost import DEVICE_CALL, DEVICE_RATE, touched_bytes
+from ..runtime import device_cost
+from ..runtime.cost import touched_bytes
+from ..runtime.device import Resources
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
 
@@ -40,37 +43,44 @@ class Elementwise:
             other = kind == "reduce" and node.op not in COMMUTATIVE_REDUCTIONS
             if inner or other:
                 return Refusal(self.name, problem, f"{node.op} ends a kernel")
-            if node.op == "frames" and node.attr[2] and _is_copied(node.args[0], problem):
-                return Refusal(self.name, problem, "frames of a view that was copied")
             reason = "" if kind == "reduce" else unsupported(node)
             if reason:
                 return Refusal(self.name, problem, f"no device code for {reason}")
+        if has_copied_view(problem):
+            return Refusal(self.name, problem, "frames of a view that was copied")
         read = sum(touched_bytes(n) for n in problem.inputs) * len(problem.outputs)
         written = problem.bytes_written
         count = sum(2 if OPS[o.op].kind == "reduce" else 1 for o in problem.outputs)
-        seconds = (read + written) / DEVICE_RATE + count * DEVICE_CALL
+        seconds = (read + written) / device_cost.KERNEL_RATE + count * device_cost.CALL
         return Offer(self.name, problem, Cost(read, written, count, seconds), True)
 
     def build(self, offer: Offer) -> Launch:
         """Generate and, when first run, compile the kernels."""
         problem = offer.problem
-        strides = {id(n): _strides(n, problem) for n in problem.inputs if n.op != "scalar"}
+        strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
         kernels = [
             _kernel(f"fused_{k}", o, problem.inputs, strides) for k, o in enumerate(problem.outputs)
         ]
         source = "\n".join(k.source + (k.combine.source if k.combine else "") for k in kernels)
-        return Launch(self.name, problem, _Runner([_Started(k) for k in kernels]), source)
+        has_scalars = any(n.op == "scalar" for n in problem.inputs)
+        return Launch(self.name, problem, _Runner(kernels, has_scalars), source)
 
 
 ELEMENTWISE = Elementwise()
 
 
-def _is_copied(node: Node, problem: Problem) -> bool:
-    """Is a view that frames look through an earlier value here, with strides of its own?"""
+def has_copied_view(problem: Problem) -> bool:
+    """Do frames look at memory through an earlier value, which has strides of its own?"""
     given = {id(n) for n in problem.inputs if n.op != "operand"}
-    while node.args and id(node) not in given:
-        node = node.args[0]
-    return id(node) in given
+    for frames in problem.nodes:
+        if frames.op != "frames" or not frames.attr[2]:
+            continue
+        node = frames.args[0]
+        while node.args and id(node) not in given:
+            node = node.args[0]
+        if id(node) in given:
+            return True
+    return False
 
 
 def gpu_missing() -> str:
@@ -86,7 +96,7 @@ def gpu_missing() -> str:
     return "" if count else "no GPU is there"
 
 
-def _strides(node: Node, problem: Problem) -> tuple[int, ...]:
+def strides_of(node: Node, problem: Problem) -> tuple[int, ...]:
     """Strides in items: the array's own for an operand, C order for an earlier value."""
     if node.op == "operand":
         strides = problem.operands[node.attr].strides
@@ -105,51 +115,38 @@ def _kernel(
     return (reduction_kernel if reduces else map_kernel)(name, output, inputs, strides)
 
 
-@dataclass(slots=True)
-class _Started:
-    """A kernel and, per device, its compiled function."""
-
-    kernel: Kernel
-    functions: dict[int, Any] | None = None
-
-    def function(self, device: int) -> Any:
-        import cupy
-
-        if self.functions is None:
-            self.functions = {}
-        if device not in self.functions:
-            module = cupy.RawModule(code=self.kernel.source, options=("--std=c++17",))
-            self.functions[device] = module.get_function(self.kernel.name)
-        return self.functions[device]
-
-
 class _Runner:
     """Launches the kernels of a problem on the current stream."""
 
-    def __init__(self, started: list[_Started]) -> None:
-        self._started = started
-        self._combines = [
-            _Started(s.kernel.combine) if s.kernel.combine is not None else None for s in started
+    def __init__(self, kernels: Sequence[Kernel], has_scalars: bool) -> None:
+        self._pairs = [
+            (LoadedKernel(k), LoadedKernel(k.combine) if k.combine is not None else None)
+            for k in kernels
         ]
+        self._has_scalars = has_scalars
 
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any], workers: int) -> list[Any]:
-        import cupy
+    def prepare(self, device: int) -> list[Callable[[], Any]]:
+        """Compilations still to do."""
+        kernels = [k for pair in self._pairs for k in pair if k is not None]
+        return [partial(k.load, device) for k in kernels if not k.is_loaded(device)]
 
-        device = cupy.cuda.runtime.getDevice()
-        given = [_argument(value) for value in inputs]
+    def __call__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
+    ) -> list[Any]:
+        device = resources.device
+        given = [_argument(v) for v in inputs] if self._has_scalars else inputs
         results = []
-        for first, second, wanted in zip(self._started, self._combines, outputs, strict=True):
+        for (first, second), out in zip(self._pairs, outputs, strict=True):
             kernel = first.kernel
-            out = (
-                wanted
-                if wanted is not None
-                else cupy.empty(kernel.output.shape, kernel.output.dtype)
-            )
-            target = cupy.empty(kernel.partials, kernel.output.dtype) if kernel.partials else out
-            first.function(device)((kernel.blocks,), (kernel.threads,), (*given, target))
-            if second is not None:
-                blocks = second.kernel.blocks
-                second.function(device)((blocks,), (THREADS,), (target, out))
+            node = kernel.output
+            if out is None:
+                out = resources.empty(node.shape, node.dtype)
+            if second is None:
+                first(device, (*given, out))
+            else:
+                partials = resources.empty((kernel.partials,), node.dtype)
+                first(device, (*given, partials))
+                second(device, (partials, out))
             results.append(out)
         return results
 
@@ -158,4 +155,4 @@ def _argument(value: Any) -> Any:
     """Numbers go by value, in double precision."""
     if isinstance(value, complex):
         return np.complex128(value)
-    return np.float64(value) if isinstance(value, float | int) else value
+    return float(value) if isinstance(value, float | int) else value

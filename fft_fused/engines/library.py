@@ -1,27 +1,31 @@
-"""Engine ``library``: plain transforms on a GPU by cuFFT, through CuPy's plans."""
+"""Engine ``library``: plain transforms on a GPU by cuFFT."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+from ..cuda.cufft import FFTPlan, Layout
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..passes.device import is_one_call
-from ..runtime.cost import DEVICE_CALL, DEVICE_RATE
+from ..runtime import device_cost
+from ..runtime.cache import Cache
+from ..runtime.device import Resources
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
 from .elementwise import gpu_missing
 
-_PASS_LENGTH = 16384
+_PLANS: Cache[FFTPlan] = Cache(256)
 
 
 class Library:
     """See the module."""
 
     name = "library"
-    signature = "library/1"
+    signature = "library/2"
 
     def available(self) -> str:
         """Empty with a usable GPU and CuPy."""
@@ -41,145 +45,92 @@ class Library:
             return None
         if any(n.attr.scale != 1.0 or n.attr.kind == "rfull" for n in nodes):
             return Refusal(self.name, problem, "the transform has a scale")
-        moved = problem.bytes_read + problem.bytes_written
-        passes = sum(1 if n.attr.n <= _PASS_LENGTH else 2 for n in nodes)
-        loops = _loops(nodes)
-        seconds = moved * passes / DEVICE_RATE + max(1, loops) * DEVICE_CALL
-        cost = Cost(problem.bytes_read * passes, problem.bytes_written * passes, 1, seconds)
+        seconds = device_cost.transform_seconds(nodes) + max(1, calls(nodes)) * device_cost.CALL
+        cost = Cost(problem.bytes_read, problem.bytes_written, 1, seconds)
         return Offer(self.name, problem, cost, True)
 
     def build(self, offer: Offer) -> Launch:
-        """A runner; CuPy's plan cache keeps the plans."""
-        nodes = offer.problem.nodes
-        text = "\n".join(f"cuFFT {n.attr}" for n in nodes) + "\n"
-        return Launch(self.name, offer.problem, _Runner(nodes), text)
+        """A runner; plans are shared by all runners of the same layout."""
+        runner = _Runner(offer.problem)
+        return Launch(self.name, offer.problem, runner, f"cuFFT {runner.layout}\n")
 
 
 LIBRARY = Library()
 
 
-def _loops(nodes: Sequence[Node]) -> int:
+def calls(nodes: Sequence[Node]) -> int:
     """Calls of cuFFT for axes that are not the last: one for every index before them."""
     axes = [n.attr.axis for n in nodes]
     return 0 if max(axes) == nodes[0].ndim - 1 else math.prod(nodes[0].shape[: min(axes)])
 
 
+def layout_of(nodes: Sequence[Node]) -> Layout:
+    """What one call of cuFFT does of chained transforms."""
+    first, last = nodes[0], nodes[-1]
+    source, double = first.args[0], last.dtype.char in "dD"
+    kind = next((n.attr.kind for n in nodes if n.attr.kind != "c2c"), "c2c")
+    if max(n.attr.axis for n in nodes) == last.ndim - 1:
+        real = last if kind == "c2r" else source
+        lengths = real.shape[last.ndim - len(nodes) :]
+        return Layout(kind, lengths, math.prod(real.shape[: last.ndim - len(nodes)]), double)
+    columns = math.prod(last.shape[first.attr.axis + 1 :])
+    return Layout(kind, (first.attr.n,), columns, double, (columns, 1))
+
+
+def plan_on(layout: Layout, device: int) -> FFTPlan:
+    """The plan of a layout on the current device."""
+    return _PLANS.get((layout, device), lambda: FFTPlan(layout))
+
+
 class _Runner:
     """Runs the transform on the current stream."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        self._nodes = tuple(nodes)
+    def __init__(self, problem: Problem) -> None:
+        nodes = problem.nodes
+        self.layout = layout_of(nodes)
         self._output = nodes[-1]
+        self._sign = nodes[-1].attr.sign
+        calls_of = calls(nodes)
+        self._steps = calls_of if calls_of > 1 else 1
+        self._step_bytes = (
+            nodes[0].args[0].nbytes // self._steps,
+            self._output.nbytes // self._steps,
+        )
+        self._alignment = 16 if self.layout.double else 8  # reals are read in pairs
+        (given,) = problem.inputs
+        spoils = self.layout.kind == "c2r" and len(self.layout.lengths) > 1
+        self._must_copy = spoils and id(given) not in problem.dying
+        self._plans: dict[int, FFTPlan] = {}
 
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any], workers: int) -> list[Any]:
+    def prepare(self, device: int) -> list[Callable[[], Any]]:
+        """The plan, when there is none yet."""
+        return [] if device in self._plans else [partial(self._plan, device)]
+
+    def _plan(self, device: int) -> FFTPlan:
         import cupy
 
+        with cupy.cuda.Device(device):
+            self._plans[device] = plan_on(self.layout, device)
+        return self._plans[device]
+
+    def __call__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
+    ) -> list[Any]:
         (x,) = inputs
-        out = outputs[0]
-        if out is None:
-            out = cupy.empty(self._output.shape, self._output.dtype)
-        x = cupy.ascontiguousarray(x)
-        if x.data.ptr % (2 * x.real.dtype.itemsize):  # cuFFT reads reals in pairs
-            x = x.copy()
-        node = self._nodes[0]
-        spec = node.attr
-        if len(self._nodes) > 1:
-            self._several_axes(x, out)
-        elif spec.axis == node.ndim - 1:
-            batch = max(1, out.size // out.shape[-1])
-            _row_plan(spec.n, batch, spec.kind, x.dtype).fft(x, out, spec.sign)
-        else:
-            self._middle_axis(x, out, spec)
+        (out,) = outputs
+        if out is None or out.data.ptr % self._alignment:
+            out = resources.empty(self._output.shape, self._output.dtype)
+        device = resources.device
+        plan = self._plans.get(device) or self._plan(device)
+        source = x.data.ptr
+        if self._must_copy or not x.flags.c_contiguous or source % self._alignment:
+            copy = resources.empty(x.shape, x.dtype)
+            copy[...] = x
+            source = copy.data.ptr
+        target, stream = out.data.ptr, resources.stream
+        work = resources.scratch(plan.workspace) if plan.workspace else None
+        address = 0 if work is None else work.ptr
+        for k in range(self._steps):
+            before, after = (k * n for n in self._step_bytes)
+            plan.execute(source + before, target + after, self._sign, stream, address)
         return [out]
-
-    def _several_axes(self, x: Any, out: Any) -> None:
-        count = len(self._nodes)
-        lengths = x.shape[x.ndim - count :]
-        batch = math.prod(x.shape[: x.ndim - count])
-        kind = self._nodes[0].attr.kind
-        plan = _trailing_plan(lengths, out.shape[out.ndim - count :], batch, kind, x.dtype)
-        plan.fft(x, out, self._nodes[0].attr.sign)
-
-    def _middle_axis(self, x: Any, out: Any, spec: Any) -> None:
-        """Columns side by side in one call, for every index before the axis."""
-        import cupy
-
-        before = math.prod(x.shape[: spec.axis])
-        after = math.prod(x.shape[spec.axis + 1 :])
-        if spec.kind == "c2c":
-            plan = _column_plan(spec.n, after, x.dtype)
-            rows, results = x.reshape(before, -1), out.reshape(before, -1)
-            for k in range(before):
-                plan.fft(rows[k], results[k], spec.sign)
-            return
-        moved = cupy.ascontiguousarray(cupy.moveaxis(x, spec.axis, -1))
-        result = cupy.empty((*moved.shape[:-1], out.shape[spec.axis]), out.dtype)
-        batch = result.size // result.shape[-1]
-        _row_plan(spec.n, batch, spec.kind, x.dtype).fft(moved, result, spec.sign)
-        cupy.copyto(out, cupy.moveaxis(result, -1, spec.axis))
-
-
-def _row_plan(n: int, batch: int, kind: str, dtype: Any) -> Any:
-    from cupy.cuda import cufft
-
-    key = ("row", n, batch, kind, dtype.char)
-    return _cached(key, lambda: cufft.Plan1d(n, _type(kind, dtype), batch))
-
-
-def _column_plan(n: int, columns: int, dtype: Any) -> Any:
-    """Columns side by side: elements of one are ``columns`` apart."""
-    from cupy.cuda import cufft
-
-    key = ("column", n, columns, dtype.char)
-    layout = ((n,), columns, 1)
-    return _cached(
-        key,
-        lambda: cufft.PlanNd((n,), *layout, *layout, _type("c2c", dtype), columns, "C", 0, None),
-    )
-
-
-def _trailing_plan(
-    lengths: tuple[int, ...], made: tuple[int, ...], batch: int, kind: str, dtype: Any
-) -> Any:
-    """Two or three trailing axes at once; ``made`` are the lengths of the result."""
-    from cupy.cuda import cufft
-
-    key = ("trailing", lengths, batch, kind, dtype.char)
-    return _cached(
-        key,
-        lambda: cufft.PlanNd(
-            lengths,
-            lengths,
-            1,
-            math.prod(lengths),
-            made,
-            1,
-            math.prod(made),
-            _type(kind, dtype),
-            batch,
-            "C",
-            len(lengths) - 1,
-            lengths[-1],
-        ),
-    )
-
-
-def _cached(key: Any, make: Any) -> Any:
-    from cupy.fft.config import get_plan_cache
-
-    cache = get_plan_cache()
-    known = ("fft_fused", *key)
-    plan = cache.get(known)
-    if plan is None:
-        plan = make()
-        cache[known] = plan
-    return plan
-
-
-def _type(kind: str, dtype: Any) -> int:
-    from cupy.cuda import cufft
-
-    single = dtype.char in "fF"
-    names = {"c2c": "C2C" if single else "Z2Z", "r2c": "R2C" if single else "D2Z"}
-    name = names.get(kind, "C2R" if single else "Z2D")
-    return int(getattr(cufft, f"CUFFT_{name}"))

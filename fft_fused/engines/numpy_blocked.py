@@ -18,6 +18,7 @@ from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS
 from ..runtime.cost import LANES, node_seconds
+from ..runtime.device import Resources
 from ..runtime.machine import Machine
 from ..runtime.threads import run_tasks, scratch
 from . import Cost, Launch, Offer, Refusal
@@ -254,7 +255,7 @@ class _Runner:
         self,
         inputs: Sequence[Any],
         outputs: Sequence[np.ndarray | None],
-        workers: int,
+        resources: Resources,
     ) -> list[np.ndarray]:
         leaves = self._prologue(inputs)
         results = [
@@ -263,6 +264,7 @@ class _Runner:
         ]
         groups = self._targets(results)
         tasks = self._plan.tasks
+        workers = resources.workers
         inner = workers if len(tasks) == 1 else 1
 
         def run(index: int) -> None:

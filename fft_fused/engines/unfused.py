@@ -15,8 +15,10 @@ from ..expr.chain import Problem
 from ..expr.key import numpy_key
 from ..expr.node import Constant, Expr, Node, walk
 from ..expr.ops import VIEWS
+from ..runtime import device_cost
 from ..runtime.arrays import copy_with_layout, module_of
-from ..runtime.cost import DEVICE_CALL, DEVICE_RATE, node_seconds, touched_bytes
+from ..runtime.cost import node_seconds, touched_bytes
+from ..runtime.device import Resources
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer
 from .numpy_ops import node_function
@@ -156,12 +158,12 @@ class Unfused:
             moved += traffic
             if on_device:
                 passes = 4 if node.op in ("dft", "transform") else 1
-                seconds += passes * traffic / DEVICE_RATE + 2 * DEVICE_CALL
+                seconds += passes * traffic / device_cost.KERNEL_RATE + 2 * device_cost.CALL
             else:
                 seconds += node_seconds(node, machine.rate(traffic)) + machine.call_seconds
         for output in problem.outputs if on_device else ():
             if output.op in _MAYBE_VIEWS:  # a result has memory of its own
-                seconds += 2 * output.nbytes / DEVICE_RATE + DEVICE_CALL
+                seconds += 2 * output.nbytes / device_cost.KERNEL_RATE + device_cost.CALL
         cost = Cost(int(moved), 0, len(problem.nodes), seconds)
         return Offer(self.name, problem, cost, fused=False)
 
@@ -178,7 +180,7 @@ class Unfused:
         if device == "cpu":
             steps()
 
-        def run(inputs: Sequence[Any], outputs: Sequence[Any], workers: int) -> list[Any]:
+        def run(inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> list[Any]:
             xp = module_of(device)
             results = steps()(dict(zip(numbers, inputs, strict=True)))
             return [

@@ -62,12 +62,14 @@ class Program:
                 boundary[id(node)] = node
             else:
                 inside.append(node)
+        dying = {i for i, n in boundary.items() if n.op not in ("operand", "scalar")} - later
         return Problem(
             tuple(outputs),
             tuple(boundary.values()),
             tuple(inside),
             (first, stop),
             self.expr.operands,
+            frozenset(dying),
         )
 
     def _is_boundary(self, node: Node, own: set[int]) -> bool:
@@ -93,7 +95,7 @@ class Problem:
     """A run of steps as an engine sees it: a graph from ``inputs`` to ``outputs``.
 
     ``nodes`` are the computed ones, arguments first; ``inputs`` are operands, scalars and values of
-    earlier runs.
+    earlier runs; ``dying`` are those of the latter that nothing needs afterwards.
     """
 
     outputs: tuple[Node, ...]
@@ -101,6 +103,7 @@ class Problem:
     nodes: tuple[Node, ...]
     span: tuple[int, int]
     operands: tuple[ArraySpec, ...] = ()
+    dying: frozenset[int] = frozenset()
 
     @cached_property
     def users(self) -> dict[int, list[Node]]:

@@ -55,6 +55,17 @@ class DFT:
         return f"{self.kind} n={self.n} axis={self.axis} {'-+'[self.sign > 0]}{scale}"
 
 
+def largest_prime(n: int) -> int:
+    """The largest prime factor; 1 for 1."""
+    largest, prime = 1, 2
+    while prime * prime <= n:
+        if n % prime:
+            prime += 1
+        else:
+            n, largest = n // prime, prime
+    return max(largest, n)
+
+
 def check_norm(norm: Any) -> str:
     """``None`` means "backward"; ValueError with SciPy's text otherwise."""
     if norm is None:

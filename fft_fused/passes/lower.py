@@ -17,10 +17,18 @@ def lower(
     selection: Selection,
     engines: Sequence[Engine],
     workers: int,
+    built: dict[int, Launch] | None = None,
 ) -> Plan:
-    """Build every chosen offer and number the values that pass between them."""
+    """Build every chosen offer and number the values that pass between them.
+
+    ``built`` are launches of offers that another plan has already, by identity of the offer.
+    """
     by_name = {e.name: e for e in engines}
-    launches = [by_name[o.engine].build(o) for o in selection.offers]
+    built = {} if built is None else built
+    for offer in selection.offers:
+        if id(offer) not in built:
+            built[id(offer)] = by_name[offer.engine].build(offer)
+    launches = [built[id(o)] for o in selection.offers]
     numbers = _Numbers(program.expr)
     rows = [
         (

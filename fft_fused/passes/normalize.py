@@ -11,23 +11,24 @@ from dataclasses import replace
 
 from ..expr.node import Expr, Node, consumers, walk
 from .algebra import ALGEBRA
-from .motion import MOTION, WITHIN_AXES, Motion
+from .motion import MOTION, Motion
 from .surface import to_normal_form
 
 _SWEEPS = 60
 
 
-def normalize(expr: Expr, prune: bool = True) -> Expr:
+def normalize(expr: Expr, motions: Sequence[Motion] = MOTION) -> Expr:
     """The same values, in normal form.
 
     Parameters
     ----------
     expr : Expr
         As recorded.
-    prune : bool
-        Move crops and pads of one axis past transforms over others, so that rows of zeros and rows
-        that are cropped are not transformed. It takes a transform over several axes apart, which
-        a library that does them in one call is better without.
+    motions : sequence of rules
+        Which way index maps move. By default crops and pads of one axis go past transforms over
+        others, so that rows of zeros and rows that are cropped are not transformed; that takes a
+        transform over several axes apart, and a library that does them in one call is better
+        without it (``commute.FOR_LIBRARY``).
 
     Returns
     -------
@@ -36,7 +37,7 @@ def normalize(expr: Expr, prune: bool = True) -> Expr:
     """
     outputs = _Rebuild(to_normal_form, {})(expr.outputs)
     for _ in range(_SWEEPS):
-        rewritten = _sweep(outputs, MOTION if prune else WITHIN_AXES)
+        rewritten = _sweep(outputs, motions)
         if all(a is b for a, b in zip(rewritten, outputs, strict=True)):
             break
         outputs = rewritten

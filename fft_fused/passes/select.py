@@ -11,6 +11,7 @@ from ..expr.chain import Program
 from ..runtime.machine import Machine
 
 MAX_RUN = 32
+_LAST_RESORT = 1e6  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,41 +24,55 @@ class Selection:
 
 
 def select(
-    program: Program, engines: Sequence[Engine], machine: Machine, strict: bool = False
-) -> Selection:
-    """Shortest path over the cut points of the program.
+    program: Program,
+    engines: Sequence[Engine],
+    machine: Machine,
+    strict: bool = False,
+    count: int = 1,
+) -> tuple[Selection, ...]:
+    """The ``count`` cheapest covers by the model, cheapest first.
+
+    Shortest paths over the cut points of the program.
 
     Raises
     ------
     NotFusedError
         Under ``strict`` when part of the program can only run on an engine that fuses nothing.
     """
-    count = len(program.steps)
-    best: list[tuple[float, tuple[Offer, ...]] | None] = [(0.0, ())] + [None] * count
+    steps = len(program.steps)
+    best: list[list[_Cover]] = [[_Cover(0.0, ())]] + [[] for _ in range(steps)]
     asked: list[Offer | Refusal] = []
-    for stop in range(1, count + 1):
-        for first in range(max(0, stop - MAX_RUN), stop):
-            so_far = best[first]
-            if so_far is None:
-                continue
-            for offer in _offers(program, first, stop, engines, machine, asked):
-                total = so_far[0] + _price(offer, machine, strict)
-                known = best[stop]
-                if known is None or total < known[0]:
-                    best[stop] = (total, (*so_far[1], offer))
-    found = best[count]
-    assert found is not None, "the unfused engine covers everything"
-    taken = {id(o) for o in found[1]}
+    for stop in range(1, steps + 1):
+        found = [
+            _Cover(so_far.price + _price(offer, machine, strict), (*so_far.offers, offer))
+            for first in range(max(0, stop - MAX_RUN), stop)
+            for offer in _offers(program, first, stop, engines, machine, asked)
+            for so_far in best[first]
+        ]
+        best[stop] = sorted(found, key=lambda c: c.price)[:count]
+    assert best[steps], "the unfused engine covers everything"
+    limit = best[steps][0].price + _LAST_RESORT
+    return tuple(_selection(c, asked, strict) for c in best[steps] if c.price < limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cover:
+    price: float
+    offers: tuple[Offer, ...]
+
+
+def _selection(cover: _Cover, asked: Sequence[Offer | Refusal], strict: bool) -> Selection:
+    taken = {id(o) for o in cover.offers}
     others = tuple(a for a in asked if id(a) not in taken)
     if strict:
-        _check_fused(found[1], others)
-    return Selection(found[1], others, sum(o.cost.seconds for o in found[1]))
+        _check_fused(cover.offers, others)
+    return Selection(cover.offers, others, sum(o.cost.seconds for o in cover.offers))
 
 
 def _price(offer: Offer, machine: Machine, strict: bool) -> float:
     """Seconds; a last resort costs more than anything else."""
     wanted = machine.preferred in (None, offer.engine) and (offer.fused or not strict)
-    return offer.cost.seconds + (0 if wanted else 1e6 * len(offer.problem.nodes))
+    return offer.cost.seconds + (0 if wanted else _LAST_RESORT * len(offer.problem.nodes))
 
 
 def _offers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,12 @@ def as_operand(value: Any, what: str) -> np.ndarray:
 
 def is_cupy(value: Any) -> bool:
     """Is it a CuPy array?"""
-    return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "device")
+    return _is_cupy_type(type(value))
+
+
+@cache
+def _is_cupy_type(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "cupy" and hasattr(kind, "device")
 
 
 def device_of(value: Any) -> str:
@@ -92,6 +98,8 @@ def _device_operand(value: Any, what: str) -> Any:
     if value.dtype.kind not in "biufc":
         raise TypeError(f"{what}: dtype {value.dtype} is not numeric")
     item = value.dtype.itemsize
+    if value.flags.c_contiguous:
+        return value if value.data.ptr % item == 0 else value.copy()
     aligned = value.data.ptr % item == 0 and all(s % item == 0 for s in value.strides)
     return value if aligned else value.copy()
 

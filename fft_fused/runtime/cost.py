@@ -11,8 +11,6 @@ from ..expr.node import Node
 from ..expr.ops import OPS, VIEWS
 from .long_fft import factors
 
-DEVICE_RATE = 3e12  # bytes a second of a current data-centre GPU, kernels included
-DEVICE_CALL = 8e-6  # seconds of the host for a launch
 LANES = 4  # rows that pocketfft transforms at once
 _NS_PER_4_BYTES = 0.05
 _SLOW_REAL = {

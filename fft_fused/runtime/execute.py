@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of, is_cupy, module_of
+from .device import Resources, resources_now
 from .plan import Plan
 
 
@@ -41,11 +42,13 @@ def execute(
     for number, constant in plan.constants:
         values[number] = constant.value
     targets = {} if out is None else _targets(plan, arrays, out)
+    on_host = plan.expr.device == "cpu"
+    resources = Resources(plan.workers) if on_host else resources_now(plan.workers)
     for step in plan.steps:
         results = step.launch.run(
             [values[i] for i in step.inputs],
             [targets.get(i) for i in step.outputs],
-            plan.workers,
+            resources,
         )
         for number, result in zip(step.outputs, results, strict=True):
             values[number] = result

@@ -23,11 +23,21 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Lap:
+    """A plan's engines and the seconds a call of it took; ``fault`` where it could not run."""
+
+    engines: str
+    seconds: float
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How an expression is computed.
 
     Values are numbered: operands first, then scalars, then what the launches make. ``results``
-    says which value each output is, ``constants`` which values are numbers in the code.
+    says which value each output is, ``constants`` which values are numbers in the code. ``rivals``
+    are other plans for the same values that might be faster, ``measured`` what a race of them took.
     """
 
     expr: Expr
@@ -40,10 +50,17 @@ class Plan:
     count: int
     workers: int
     seconds: float = field(compare=False, default=0.0)
+    rivals: tuple[Plan, ...] = field(compare=False, repr=False, default=())
+    measured: tuple[Lap, ...] = field(compare=False, default=())
 
     @property
     def launches(self) -> tuple[Launch, ...]:
         return tuple(s.launch for s in self.steps)
+
+    @property
+    def engines(self) -> str:
+        """The engines of the launches in order."""
+        return " > ".join(launch.engine for launch in self.launches) or "nothing to do"
 
     @property
     def outputs(self) -> tuple[Node, ...]:

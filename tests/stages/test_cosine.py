@@ -8,6 +8,7 @@ import pytest
 import fft_fused
 from fft_fused import lazy
 from fft_fused.engines.unfused import evaluate
+from fft_fused.passes.commute import FOR_LIBRARY
 from fft_fused.passes.device import for_library
 from fft_fused.passes.normalize import normalize
 from fft_fused.passes.trace import collect
@@ -18,7 +19,7 @@ X = RNG.standard_normal((4, 6, 5))
 
 def by_fourier(value):
     expr, sources = collect([value.node])
-    plain = for_library(normalize(expr, prune=False))
+    plain = for_library(normalize(expr, FOR_LIBRARY))
     assert "transform[" not in str(plain)
     (result,) = evaluate(plain, [s.array for s in sources])
     return result

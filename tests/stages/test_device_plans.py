@@ -9,6 +9,7 @@ from hypothesis import given
 import fft_fused
 from fft_fused import ArraySpec, fft, fft2, fuse, ifft2, irfft, lazy, xp
 from fft_fused.engines.unfused import evaluate
+from fft_fused.passes.commute import FOR_LIBRARY
 from fft_fused.passes.device import for_library
 from fft_fused.passes.normalize import normalize
 from fft_fused.passes.trace import collect
@@ -21,8 +22,13 @@ def spec(*shape, dtype="c8"):
     return ArraySpec(shape, kind, strides, "cuda:0")
 
 
-def engines(function, *specs):
-    return [launch.engine for launch in fuse(function).compile(*specs).launches]
+def planned(function, *specs, engine="library"):
+    with fft_fused.options(engine=engine):
+        return fuse(function).compile(*specs)
+
+
+def engines(function, *specs, engine="library"):
+    return [launch.engine for launch in planned(function, *specs, engine=engine).launches]
 
 
 def test_load_transform_store():
@@ -52,13 +58,13 @@ def test_maps_alone_are_one_kernel():
 
 
 def test_complex_transforms_over_neighbouring_axes_are_one_call():
-    plan = fuse(lambda x: fft_fused.rfftn(x) * 2).compile(spec(128, 128, 128, dtype="f4"))
+    plan = planned(lambda x: fft_fused.rfftn(x) * 2, spec(128, 128, 128, dtype="f4"))
     spans = [o.problem.span for o in plan.selection.offers if o.engine == "library"]
     assert spans == [(0, 3)]
 
 
 def test_a_transform_over_a_middle_axis_has_its_transposes_in_the_maps():
-    plan = fuse(lambda x: abs(fft(x * 2, axis=1)) ** 2).compile(spec(64, 256, 512))
+    plan = planned(lambda x: abs(fft(x * 2, axis=1)) ** 2, spec(64, 256, 512))
     assert [launch.engine for launch in plan.launches] == ["elementwise", "library", "elementwise"]
     assert "dft[c2c n=256 axis=2 -]" in str(plan.normal)
 
@@ -73,7 +79,7 @@ def test_what_a_library_is_given_has_the_same_values(program):
     with quiet():
         outputs = program.run([lazy(a) for a in program.inputs], xp, fft_fused)
         expr, sources = collect([o.node for o in outputs])
-        plain = for_library(normalize(expr, prune=False))
+        plain = for_library(normalize(expr, FOR_LIBRARY))
         results = evaluate(plain, [s.array for s in sources])
     assert_equal_to_numpy(program, list(results))
 

@@ -38,7 +38,7 @@ def program():
 
 
 def taken(*engines, **options):
-    selection = select(program(), engines, MACHINE, **options)
+    (selection,) = select(program(), engines, MACHINE, **options)
     return [(o.engine, o.problem.span) for o in selection.offers]
 
 
@@ -62,7 +62,7 @@ def test_engines_mix_where_one_cannot_do_all():
 
 
 def test_what_was_not_taken_is_kept_with_its_reason():
-    selection = select(program(), (Fake("a", 1.0), Fake("b", 0.1, most=1)), MACHINE)
+    (selection,) = select(program(), (Fake("a", 1.0), Fake("b", 0.1, most=1)), MACHINE)
     refusals = [o for o in selection.others if isinstance(o, Refusal)]
     assert refusals
     assert all(r.reason == "too long" for r in refusals)
@@ -80,5 +80,20 @@ def test_strict_raises_with_reason_and_cure():
 
 
 def test_preferred_engine_is_taken_where_it_offers():
-    selection = select(program(), (Fake("a", 0.1), Fake("b", 5.0, most=2)), MACHINE.preferring("b"))
+    (selection,) = select(
+        program(), (Fake("a", 0.1), Fake("b", 5.0, most=2)), MACHINE.preferring("b")
+    )
     assert {o.engine for o in selection.offers} == {"b"}
+
+
+def test_the_cheapest_covers_come_in_order():
+    engines = (Fake("a", 1.0), Fake("b", 0.3, most=1), Fake("c", 1.1))
+    found = select(program(), engines, MACHINE, count=3)
+    assert [s.seconds for s in found] == sorted(s.seconds for s in found)
+    assert [[o.engine for o in s.offers] for s in found][:2] == [["a"], ["c"]]
+    assert len(found) == 3
+
+
+def test_a_last_resort_is_no_rival():
+    found = select(program(), (Fake("a", 0.1), Fake("b", 5.0)), MACHINE.preferring("b"), count=4)
+    assert {o.engine for s in found for o in s.offers} == {"b"}

@@ -1,0 +1,41 @@
+"""Kernels on a device: compiled, loaded and started."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .compile import arch_for, compiled
+from .kernels import Kernel
+
+
+class LoadedKernel:
+    """A kernel, and for each device it has been loaded on its function."""
+
+    __slots__ = ("_block", "_functions", "_grid", "_lock", "kernel")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._grid, self._block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
+        self._functions: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def is_loaded(self, device: int) -> bool:
+        """Can it be started without compiling?"""
+        return device in self._functions
+
+    def load(self, device: int) -> Any:
+        """Compile, or find it in the disk cache, and load."""
+        import cupy
+
+        with self._lock, cupy.cuda.Device(device) as place:
+            if device not in self._functions:
+                module = cupy.cuda.function.Module()
+                module.load(compiled(self.kernel.source, arch_for(place.compute_capability)))
+                self._functions[device] = module.get_function(self.kernel.name)
+        return self._functions[device]
+
+    def __call__(self, device: int, arguments: tuple[Any, ...]) -> None:
+        """Start on the current stream; arrays go as addresses, numbers by value."""
+        function = self._functions.get(device) or self.load(device)
+        function(self._grid, self._block, arguments)

@@ -1,0 +1,72 @@
+"""A GPU at run time: the current device and stream, and memory from CuPy's pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+_OF_GRAPHS: list[Any] = []  # what captured graphs use, for as long as the process lives
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a launch may use: threads on a CPU; a device and a stream of it on a GPU.
+
+    While the stream is captured into a CUDA graph, memory handed out belongs to the graph.
+    """
+
+    workers: int = 1
+    device: int = 0
+    stream: int = 0
+    capturing: bool = False
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        """An array in C order."""
+        import cupy
+
+        array = cupy.ndarray(shape, dtype)
+        if self.capturing:
+            _OF_GRAPHS.append(array)
+        return array
+
+    def scratch(self, nbytes: int) -> Any:
+        """Memory with an address ``ptr``."""
+        import cupy
+
+        memory = cupy.cuda.alloc(nbytes)
+        if self.capturing:
+            _OF_GRAPHS.append(memory)
+        return memory
+
+
+def resources_now(workers: int) -> Resources:
+    """Of the current device and stream."""
+    import cupy
+
+    stream = cupy.cuda.get_current_stream()
+    # a stream of its own is asked; the default ones cannot be captured
+    capturing = stream.ptr > 2 and bool(stream.is_capturing())
+    return Resources(workers, cupy.cuda.runtime.getDevice(), stream.ptr, capturing)
+
+
+def prepare(runs: Sequence[Any], device: int) -> None:
+    """Do the compilations that runs need, side by side; a fault shows when the run is used.
+
+    A run of a launch that needs any has ``prepare(device) -> list of calls``, each safe to make on
+    a thread of its own.
+    """
+    from ..cuda.compile import side_by_side
+
+    different = {id(run): run for run in runs if hasattr(run, "prepare")}.values()
+    tasks = [task for run in different for task in run.prepare(device)]
+
+    def attempt(task: Callable[[], Any]) -> None:
+        with suppress(Exception):
+            task()
+
+    side_by_side([partial(attempt, task) for task in tasks])
