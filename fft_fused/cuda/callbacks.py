@@ -22,29 +22,34 @@ class Slots:
     """The block of 8-byte words that both callbacks read: addresses and numbers.
 
     ``words`` says at which word each input is, by node identity; ``data`` is the array a load
-    callback gets as cuFFT's own input, ``result`` the word of the result's address when it is not
+    callback gets as cuFFT's own input, ``shift`` the word that says how many bytes it lies behind
+    the aligned address cuFFT is given, ``result`` the word of the result's address when it is not
     cuFFT's own output.
     """
 
     words: dict[int, int]
     count: int
+    alignment: int
     data: Node | None
+    shift: int | None
     result: int | None
 
 
 def assign_slots(
-    inputs: Sequence[Node], needed: set[int], data: Node | None, result_apart: bool
+    inputs: Sequence[Node], needed: set[int], data: Node | None, result_apart: bool, alignment: int
 ) -> Slots:
-    """Words for the inputs that are needed through the block."""
+    """Words for the inputs that are needed through the block; ``alignment`` in bytes is what cuFFT
+    asks of the addresses it is given, whatever is read there."""
     words: dict[int, int] = {}
-    count = 0
+    shifted = data is not None and data.dtype.itemsize < alignment
+    count = int(shifted)
     for node in inputs:
         if id(node) not in needed:
             continue
         words[id(node)] = count
         count += 2 if node.op == "scalar" and node.dtype.kind == "c" else 1
     result = count if result_apart else None
-    return Slots(words, count + result_apart, data, result)
+    return Slots(words, count + result_apart, alignment, data, 0 if shifted else None, result)
 
 
 def load_callback(
@@ -137,7 +142,12 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
             word = f"((const double*)info) + {slots.words[id(node)]}"
             found.append(f"  const {kind} {name} = *(const {kind}*)({word});")
         elif data and node is slots.data:
-            found.append(f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){data};")
+            address = data
+            if slots.shift is not None:
+                address = f"((char*){data} + ((const long long*)info)[{slots.shift}])"
+            found.append(
+                f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){address};"
+            )
         else:
             word = f"((void* const*)info)[{slots.words[id(node)]}]"
             found.append(f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){word};")

@@ -177,9 +177,8 @@ class _Runner:
         if detail.loaded is not None and arrays and not self._scratch_input:
             data = max(arrays, key=lambda n: n.nbytes)
         needed = below_store | (below_load - ({id(data)} if data is not None else set()))
-        return assign_slots(
-            inputs, needed, data, self._scratch_output and detail.stored is not None
-        )
+        apart = self._scratch_output and detail.stored is not None
+        return assign_slots(inputs, needed, data, apart, 16 if self.layout.double else 8)
 
     def _texts(self) -> tuple[str | None, str | None]:
         detail, problem = self._detail, self._problem
@@ -216,7 +215,7 @@ class _Runner:
     ) -> list[Any]:
         (out,) = outputs
         output = self._output
-        if out is None or (out.data.ptr % 16 and not self._scratch_output):
+        if out is None or (out.data.ptr % self._slots.alignment and not self._scratch_output):
             out = resources.empty(output.shape, output.dtype)
         plans = self._plans.get(resources.device) or self._plan(resources.device)
         values = dict(zip(map(id, self._problem.inputs), inputs, strict=True))
@@ -231,21 +230,18 @@ class _Runner:
 
     def _source(self, values: dict[int, Any], resources: Resources) -> tuple[Any, int]:
         """Something that must live until the launch, and the address of cuFFT's input."""
+        alignment = self._slots.alignment
         if self._detail.loaded is None:
             x = values[id(self._first)]
             spoiled = self._scratch_input and id(self._first) not in self._problem.dying
-            if (
-                spoiled
-                or not x.flags.c_contiguous
-                or x.data.ptr % (16 if self.layout.double else 8)
-            ):
+            if spoiled or not x.flags.c_contiguous or x.data.ptr % alignment:
                 copy = resources.empty(x.shape, x.dtype)
                 copy[...] = x
                 return copy, copy.data.ptr
             return x, x.data.ptr
         if self._slots.data is not None:
             x = values[id(self._slots.data)]
-            return x, x.data.ptr
+            return x, x.data.ptr - x.data.ptr % alignment
         spare = resources.empty(self._first.shape, self._first.dtype)
         return spare, spare.data.ptr
 
@@ -273,6 +269,8 @@ def _reached(value: Node | None, inputs: Sequence[Node], stop: Node | None = Non
 def _words(slots: Slots, values: dict[int, Any], result: int) -> tuple[Any, ...]:
     """What the block holds: addresses and numbers in slot order."""
     words: list[Any] = []
+    if slots.shift is not None:
+        words.append(values[id(slots.data)].data.ptr % slots.alignment)
     for name in slots.words:
         value = values[name]
         if isinstance(value, complex):

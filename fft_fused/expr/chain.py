@@ -13,13 +13,14 @@ ANCHORS = ("transform", "reduce", "opaque")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A map (elementwise and index work), a transform, a reduction, or an opaque call."""
+    """A map (elementwise and index work), a transform, a reduction, an opaque call; or small tables
+    that are computed once because much larger values read them."""
 
     kind: str
     nodes: tuple[Node, ...]
 
     def __str__(self) -> str:
-        if self.kind == "map":
+        if self.kind in ("map", "table"):
             return " > ".join(n.op for n in self.nodes)
         node = self.nodes[0]
         detail = "" if node.attr is None else f"[{node.attr}]"

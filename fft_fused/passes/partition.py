@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..expr.chain import ANCHORS, Program, Step
 from ..expr.node import Expr, Node, walk
 from ..expr.ops import OPS
 
 
-def partition(expr: Expr, loads: bool = False) -> Program:
+def partition(expr: Expr, loads: bool = False, tables: Sequence[Node] = ()) -> Program:
     """Steps in an order that can be run.
 
     Parameters
@@ -17,6 +19,8 @@ def partition(expr: Expr, loads: bool = False) -> Program:
     loads : bool
         What a transform reads is a step of its own even where it depends on no anchor: for engines
         that only do plain transforms.
+    tables : sequence of Node
+        Values that depend on no anchor and are worth a step of their own, the first.
 
     Anchors (transforms, reductions, opaque calls) keep the order of the graph; every other value
     that depends on one belongs to the map just before its first use. Values that depend on no
@@ -40,13 +44,16 @@ def partition(expr: Expr, loads: bool = False) -> Program:
     if loads:
         depends |= {id(a.args[0]) for a in anchors if a.op == "dft" and a.args[0].op not in leaves}
     pure_outputs = {id(o) for o in expr.outputs if id(o) not in depends and o.op not in leaves}
+    own = set(map(id, tables))
     members: list[list[Node]] = [[] for _ in range(last + 1)]
     for node in order:
         if id(node) in position:
             members[position[id(node)]].append(node)
+        elif id(node) in own:
+            continue
         elif id(node) in depends or id(node) in pure_outputs:
             members[place[id(node)]].append(node)
-    return _program(expr, members, set(position.values()))
+    return _program(expr, members, set(position.values()), tables)
 
 
 def _in_order(order: list[Node], chains: bool) -> list[Node]:
@@ -94,9 +101,11 @@ def _anchored(order: list[Node]) -> set[int]:
     return found
 
 
-def _program(expr: Expr, members: list[list[Node]], anchored: set[int]) -> Program:
-    steps: list[Step] = []
-    step_of: dict[int, int] = {}
+def _program(
+    expr: Expr, members: list[list[Node]], anchored: set[int], tables: Sequence[Node]
+) -> Program:
+    steps: list[Step] = [Step("table", tuple(tables))] if tables else []
+    step_of: dict[int, int] = dict.fromkeys(map(id, tables), 0)
     for place, nodes in enumerate(members):
         if not nodes:
             continue

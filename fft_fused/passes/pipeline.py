@@ -21,6 +21,7 @@ from .lower import lower
 from .normalize import normalize
 from .partition import partition
 from .select import Selection, select
+from .tables import tables
 
 PLANS: Cache[Plan] = Cache(512)
 _RIVALS = 5
@@ -58,8 +59,11 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     if options.engine == "unfused" or any(n.size == 0 for n in walk(expr.outputs)):
         return _as_recorded(expr, engines, machine)
     on_device = machine.device != "cpu"
-    normal = normalize(expr, FOR_LIBRARY) if on_device else normalize(expr)
-    program = partition(for_library(normal) if on_device else normal, loads=on_device)
+    if on_device:
+        normal = for_library(normalize(expr, FOR_LIBRARY))
+        program = partition(normal, loads=True, tables=tables(normal))
+    else:
+        program = partition(normalize(expr))
     allowed = [e for e in engines if _is_allowed(e.name, options.engine, on_device)]
     if options.engine is not None:
         machine = machine.preferring(options.engine)

@@ -46,7 +46,8 @@ def select(
         found = [
             _Cover(so_far.price + _price(offer, machine, strict), (*so_far.offers, offer))
             for first in range(max(0, stop - MAX_RUN), stop)
-            for offer in _offers(program, first, stop, engines, machine, asked)
+            if stop - first == 1 or all(s.kind != "table" for s in program.steps[first:stop])
+            for offer in _rivals(_offers(program, first, stop, engines, machine, asked), count)
             for so_far in best[first]
         ]
         best[stop] = sorted(found, key=lambda c: c.price)[:count]
@@ -87,6 +88,12 @@ def _offers(
     answers = [a for e in engines if (a := e.offer(problem, machine)) is not None]
     asked += answers
     return [a for a in answers if isinstance(a, Offer)]
+
+
+def _rivals(offers: list[Offer], count: int) -> list[Offer]:
+    """Those worth a race: an engine that fuses nothing is no rival of one that does."""
+    fused = [o for o in offers if o.fused]
+    return fused if fused and count > 1 else offers
 
 
 def _check_fused(offers: Sequence[Offer], others: Sequence[Offer | Refusal]) -> None:
