@@ -58,6 +58,7 @@ def load_callback(
     """The source of the function that gives cuFFT an element of ``value``."""
     printer = Printer({id(n): f"p{k}" for k, n in enumerate(inputs)}, strides, indent=1)
     index = tuple(printer.index(p) for p in indexing.decompose("i", value.shape))
+    printer.flat = (value.shape, index, "i")
     element = printer.element(value, index)
     own, kind = value.dtype, _CUFFT_TYPES[value.dtype.char]
     result = f"{kind} r; r.x = {element}.re; r.y = {element}.im; return r;"
@@ -95,7 +96,7 @@ def store_callback(
     lines: list[str] = []
     for placement in placements:
         lines += _stored_element(output, spectrum, placement, inputs, strides)
-    target = "data" if slots.result is None else f"((void* const*)info)[{slots.result}]"
+    target = "data" if slots.result is None else _word(slots.result)
     body += _declared(inputs, slots, "", lines)
     body.append(f"  {c_type(output.dtype)}* out = ({c_type(output.dtype)}*){target};")
     head = (
@@ -118,8 +119,9 @@ def _stored_element(
     )
     placed |= {i: tuple(printer.index(t) for t in index) for i, index in placed.items()}
     printer.given[id(spectrum)] = "x"
+    printer.flat = (spectrum.shape, placed[id(spectrum)], "i")
     value = printer.element(output, placed[id(output)])
-    place = indexing.horner(placed[id(output)], output.shape)
+    place = printer.place(output, placed[id(output)])
     guard = " && ".join(f"({g})" for g in placement.guards) or "true"
     return [
         f"  if ({guard}) {{",
@@ -139,19 +141,26 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
             continue
         if node.op == "scalar":
             kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
-            word = f"((const double*)info) + {slots.words[id(node)]}"
-            found.append(f"  const {kind} {name} = *(const {kind}*)({word});")
+            word = slots.words[id(node)]
+            numbers = [f"READ_ONLY((const double*)info + {word + k})" for k in range(2)]
+            value = f"make<double>({', '.join(numbers)})" if node.dtype.kind == "c" else numbers[0]
+            found.append(f"  const {kind} {name} = {value};")
         elif data and node is slots.data:
             address = data
             if slots.shift is not None:
-                address = f"((char*){data} + ((const long long*)info)[{slots.shift}])"
+                address = f"((char*){data} + READ_ONLY((const long long*)info + {slots.shift}))"
             found.append(
                 f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){address};"
             )
         else:
-            word = f"((void* const*)info)[{slots.words[id(node)]}]"
+            word = _word(slots.words[id(node)])
             found.append(f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){word};")
     return found
+
+
+def _word(place: int) -> str:
+    """An address from the block."""
+    return f"READ_ONLY((const unsigned long long*)info + {place})"
 
 
 def _mentions(text: str, name: str) -> bool:
@@ -179,7 +188,7 @@ def _source(
     wide = max([n.size for n in sized] + spans) >= 2**30
     comment = "\n".join(f"// {line}" for line in format_graph([value]).splitlines())
     head, *rest = body
-    index = "  const index_t i = (index_t)offset;"
+    index = "  const index_t i = (index_t)offset;\n  ASSUME(i >= 0);"
     lines = [
         f"typedef {'long long' if wide else 'int'} index_t;\n{PREAMBLE}",
         comment,

@@ -29,11 +29,15 @@ PREAMBLE = r"""
 #ifdef __CUDACC_RTC__
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
+#define ASSUME(condition) __builtin_assume(condition)
+#define READ_ONLY(p) __ldg(p)
 #define INFINITY __int_as_float(0x7f800000)
 #define NAN __int_as_float(0x7fffffff)
 #else
 #define KERNEL extern "C" void
 #define DEVICE static inline
+#define ASSUME(condition)
+#define READ_ONLY(p) *(p)
 #endif
 
 struct half_t { unsigned short bits; };
@@ -58,6 +62,11 @@ template <class T> DEVICE complex_t<T> operator-(complex_t<T> a, complex_t<T> b)
 template <class T> DEVICE complex_t<T> operator-(complex_t<T> a) { return make<T>(-a.re, -a.im); }
 template <class T> DEVICE complex_t<T> operator*(complex_t<T> a, complex_t<T> b) {
   return make<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re); }
+template <class T> DEVICE complex_t<T> scaled_(complex_t<T> z, T r) {
+  return make<T>(z.re * r, z.im * r); }
+template <class T> DEVICE complex_t<T> load_pair(const T* p) {
+  if ((unsigned long long)p % (2 * sizeof(T)) == 0) return *(const complex_t<T>*)p;
+  return make<T>(p[0], p[1]); }
 template <class T> DEVICE complex_t<T> operator/(complex_t<T> a, complex_t<T> b) {
   if (fabs(b.re) >= fabs(b.im)) {
     if (b.re == 0 && b.im == 0) return make<T>(a.re / fabs(b.re), a.im / fabs(b.im));
@@ -70,8 +79,12 @@ template <class T> DEVICE bool operator==(complex_t<T> a, complex_t<T> b) {
 template <class T> DEVICE bool operator!=(complex_t<T> a, complex_t<T> b) { return !(a == b); }
 template <class T> DEVICE complex_t<T> conj_(complex_t<T> z) { return make<T>(z.re, -z.im); }
 template <class T> DEVICE T abs2_(complex_t<T> z) { return z.re * z.re + z.im * z.im; }
-DEVICE float modulus(complex_t<float> z) { return hypotf(z.re, z.im); }
-DEVICE double modulus(complex_t<double> z) { return hypot(z.re, z.im); }
+DEVICE float modulus(complex_t<float> z) {
+  float s = z.re * z.re + z.im * z.im;
+  return s > 1e-30f && s < 1e38f ? sqrtf(s) : hypotf(z.re, z.im); }
+DEVICE double modulus(complex_t<double> z) {
+  double s = z.re * z.re + z.im * z.im;
+  return s > 1e-290 && s < 1e307 ? sqrt(s) : hypot(z.re, z.im); }
 DEVICE complex_t<float> cis_(float p) { float s, c; sincosf(p, &s, &c); return make<float>(c, s); }
 DEVICE complex_t<double> cis_(double p) {
   double s, c; sincos(p, &s, &c); return make<double>(c, s); }
@@ -83,7 +96,9 @@ template <class T> DEVICE complex_t<T> sqrt_(complex_t<T> z) {
   T m = modulus(z), r = sqrt((m + fabs(z.re)) / 2), q = r > 0 ? fabs(z.im) / (2 * r) : T(0);
   return z.re >= 0 ? make<T>(r, copysign(q, z.im)) : make<T>(q, copysign(r, z.im)); }
 template <class T> DEVICE complex_t<T> phasor_(complex_t<T> z) {
-  T m = modulus(z); return m > 0 ? make<T>(z.re / m, z.im / m) : make<T>(T(1), z.im); }
+  T m = modulus(z), r = 1 / m;
+  if (r > 0 && r < INFINITY) return make<T>(z.re * r, z.im * r);
+  return m > 0 ? make<T>(z.re / m, z.im / m) : make<T>(T(1), z.im); }
 template <class T> DEVICE T maximum_(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> DEVICE T minimum_(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> DEVICE T sign_(T a) { return a != a ? a : T((a > T(0)) - (a < T(0))); }

@@ -95,3 +95,12 @@ def offset(index: Sequence[str], strides: Sequence[int], shape: Sequence[int]) -
         if s != 0 and n != 1 and i != "0"
     ]
     return " + ".join(terms) if terms else "0"
+
+
+def is_c_order(strides: Sequence[int], shape: Sequence[int], step: int = 1) -> bool:
+    """Do strides lay a shape out in C order, its elements ``step`` apart?"""
+    for n, s in zip(reversed(shape), reversed(strides), strict=True):
+        if n != 1 and s != step:
+            return False
+        step *= n
+    return True

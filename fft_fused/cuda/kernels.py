@@ -92,9 +92,11 @@ def map_kernel(
         return _tiled_kernel(name, output, inputs, strides, *tile)
     printer = _printer(inputs, strides)
     index = tuple(printer.index(p) for p in indexing.decompose("i", output.shape))
+    printer.flat = (output.shape, index, "i")
     value = printer.element(output, index)
     body = [
         f"  GRID_LOOP(i, {output.size}) {{",
+        "    ASSUME(i >= 0);",
         *printer.lines,
         f"    out[i] = {stored(value, output.dtype)};",
         "  }",
@@ -158,6 +160,7 @@ def _tiled_kernel(
     place = indexing.horner(index, shape)
     body = [
         f"  BLOCK_LOOP(b, {tiles}) {{",
+        "    ASSUME(b >= 0);",
         f"    for (index_t t = THREAD; t < {_TILE * _TILE}; t += THREADS) {{",
         f"      const index_t q = b % {columns} * {_TILE} + t % {_TILE};",
         f"      const index_t p = b / {columns} % {rows} * {_TILE} + t / {_TILE};",
@@ -235,10 +238,12 @@ def _row_loop(
     return [
         f"  SHARED {own} partial[{THREADS}];",
         f"  BLOCK_LOOP(b, {outs * pieces}) {{",
+        "    ASSUME(b >= 0);",
         f"    const index_t c = b / {outs}, o = b % {outs};",
         f"    const index_t stop = (c + 1) * {chunk} < {length} ? (c + 1) * {chunk} : {length};",
         f"    {own} total = {identity};",
         f"    for (index_t r = c * {chunk} + THREAD; r < stop; r += THREADS) {{",
+        "      ASSUME(r >= 0);",
         *lines,
         f"      total = {combine.format('total', value)};",
         "    }",
@@ -269,10 +274,12 @@ def _column_loop(
     own = register_type(dtype)
     return [
         f"  GRID_LOOP(b, {outs * pieces}) {{",
+        "    ASSUME(b >= 0);",
         f"    const index_t c = b / {outs}, o = b % {outs};",
         f"    const index_t stop = (c + 1) * {chunk} < {length} ? (c + 1) * {chunk} : {length};",
         f"    {own} total = {identity};",
         f"    for (index_t r = c * {chunk}; r < stop; ++r) {{",
+        "      ASSUME(r >= 0);",
         *lines,
         f"      total = {combine.format('total', value)};",
         "    }",

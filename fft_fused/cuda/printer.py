@@ -44,7 +44,8 @@ class Printer:
 
     ``names`` are the C++ names of the inputs by node identity, ``strides`` their strides in items.
     ``placed`` says at which index a value is taken, whatever index it is asked for at; ``given``
-    are values in registers.
+    are values in registers. ``flat`` is a shape, an index into it and the position in C order that
+    the index was made from.
     """
 
     names: dict[int, str]
@@ -55,6 +56,7 @@ class Printer:
     known: dict[Any, str] = field(default_factory=dict)
     placed: dict[int, indexing.Index] = field(default_factory=dict)
     given: dict[int, str] = field(default_factory=dict)
+    flat: tuple[tuple[int, ...], indexing.Index, str] | None = None
 
     def element(self, node: Node, index: indexing.Index) -> str:
         """The name of the value of ``node`` at an index."""
@@ -100,9 +102,28 @@ class Printer:
     def _load(self, node: Node, index: indexing.Index) -> str:
         if node.op == "scalar":
             return self.names[id(node)]
-        position = indexing.offset(index, self.strides[id(node)], node.shape)
-        text = f"{self.names[id(node)]}[{position}]"
+        text = f"{self.names[id(node)]}[{self._position(node, index)}]"
         return self._value(node.dtype, loaded(text, node.dtype))
+
+    def _position(self, node: Node, index: indexing.Index) -> str:
+        """Where an element lies in memory, in items."""
+        strides = self.strides[id(node)]
+        if self.flat is not None and self.flat[0]:
+            shape, known, name = self.flat
+            axes = len(shape)
+            step = strides[axes - 1] if len(strides) >= axes else 0
+            rows = step and indexing.is_c_order(strides[:axes], shape, step)
+            if rows and node.shape[:axes] == shape and index[:axes] == known:
+                rest = indexing.offset(index[axes:], strides[axes:], node.shape[axes:])
+                start = name if step == 1 else f"{name} * {step}"
+                return start if rest == "0" else f"{start} + {rest}"
+        return indexing.offset(index, strides, node.shape)
+
+    def place(self, node: Node, index: indexing.Index) -> str:
+        """The position of an element of a new array in C order."""
+        if self.flat is not None and self.flat[:2] == (node.shape, index):
+            return self.flat[2]
+        return indexing.horner(index, node.shape)
 
     def _operator(self, node: Node, args: Sequence[str]) -> str:
         text = template(node)
@@ -137,6 +158,26 @@ class Printer:
         return self._value(
             node.dtype, converted(self.element(node.args[0], index), node.args[0].dtype, node.dtype)
         )
+
+    def _multiply(self, node: Node, index: indexing.Index) -> str:
+        """A complex number times a real one takes two products."""
+        args = [self.element(a, _broadcast(index, node, a)) for a in node.args]
+        if node.dtype.kind == "c":
+            part = np.dtype(node.dtype.char.lower())
+            for k, other in ((0, 1), (1, 0)):
+                real = self._real_factor(node.args[k], part, _broadcast(index, node, node.args[k]))
+                if real:
+                    return self._value(node.dtype, f"scaled_({args[other]}, {real})")
+        return self._operator(node, args)
+
+    def _real_factor(self, node: Node, part: np.dtype, index: indexing.Index) -> str:
+        """The real number that a complex value was made of; empty when it was not."""
+        if node.op == "astype" and node.args[0].dtype.kind != "c":
+            inner = node.args[0]
+            return converted(self.element(inner, index), inner.dtype, part)
+        if node.op == "const" and np.imag(node.attr.value) == 0:
+            return literal(np.real(node.attr.value), part)
+        return ""
 
     def _transpose(self, node: Node, index: indexing.Index) -> str:
         source = [""] * node.ndim
@@ -204,10 +245,26 @@ class Printer:
     def _pairs(self, node: Node, index: indexing.Index) -> str:
         double = self.index(f"({index[-1]} * 2)")
         odd = self.index(f"({index[-1]} * 2 + 1)")
+        self._load_pair(node.args[0], (*index[:-1], double), (*index[:-1], odd))
         real = self.element(node.args[0], (*index[:-1], double))
         imag = self.element(node.args[0], (*index[:-1], odd))
         part = register_type(node.args[0].dtype)
         return self._value(node.dtype, f"make<{part}>({real}, {imag})")
+
+    def _load_pair(self, node: Node, first: indexing.Index, second: indexing.Index) -> None:
+        """Two neighbours in memory at once, where they are."""
+        while node.op == "astype":
+            node = node.args[0]
+        if id(node) not in self.names or node.op == "scalar" or self.strides[id(node)][-1] != 1:
+            return
+        if (id(node), first) in self.known:
+            return
+        name = f"v{self.count}"
+        self.count += 1
+        address = f"{self.names[id(node)]} + {self._position(node, first)}"
+        self.say(f"const complex_t<{c_type(node.dtype)}> {name} = load_pair({address});")
+        for place, part in ((first, "re"), (second, "im")):
+            self.known[id(node), place] = loaded(f"{name}.{part}", node.dtype)
 
     def _unpair(self, node: Node, index: indexing.Index) -> str:
         whole = self.index(f"({index[-1]} / 2)")
