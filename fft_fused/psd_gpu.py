@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .cuda.compile import CompileError
+from .cuda.cufft import CufftError
 from .expr.node import ArraySpec
 from .psd import (
     POWER,
@@ -19,7 +21,9 @@ from .psd import (
     window_of,
 )
 from .recordings import Recording
+from .runtime.execute import execute
 from .runtime.feed import Feed, Link, cupy_link
+from .runtime.plan import Plan
 
 CHUNK_BYTES = 32 << 20
 LEAST_BYTES = 256 << 10
@@ -120,6 +124,7 @@ class _Total:
         self._done = 0
         self._sample = recording.read(0, 1)
         self._window: Any = None
+        self._plans: dict[tuple[int, ...], Plan] = {}
 
     def feed(self, most: int) -> None:
         """Add all segments that are left, in pieces of ``most``."""
@@ -149,12 +154,39 @@ class _Total:
             self._window = lib.asarray(window_of(settings).astype(np.float32))
         start, stop = samples_of(*piece, settings)
         block = self._shaped(buffer, stop - start)
-        offset = float(self.recording.offset)
-        power = POWER[self.recording.layout]
-        part = power(block, self._window, offset, settings.hop, settings.average)
+        part = self._computed(block)
         self.power = combined(lib, self.power, part, settings.average)
         self._done += piece[1]
         self._progress(stop, self.recording.samples)
+
+    def _computed(self, block: Any) -> Any:
+        """The power of a piece, by the plan that the model finds best and that runs here.
+
+        Plans are not raced: reading is slower than any of them, and a race that ends one way
+        today and another way tomorrow would change the last bits of the result.
+        """
+        offset = float(self.recording.offset)
+        known = self._plans.get(block.shape)
+        if known is not None:
+            return _executed(known, block, self._window, offset)
+        power, settings = POWER[self.recording.layout], self.settings
+        best = power.compile(block, self._window, offset, settings.hop, settings.average)
+        waiting = [best, *best.rivals]
+        while True:
+            plan = waiting.pop(0)
+            try:
+                part = _executed(plan, block, self._window, offset)
+            except (CufftError, CompileError) as error:
+                if self.link.is_out_of_memory(error) or not waiting:
+                    raise
+                continue
+            self._plans[block.shape] = plan
+            return part
+
+
+def _executed(plan: Plan, block: Any, window: Any, offset: float) -> Any:
+    given = {"block": block, "window": window}
+    return execute(plan, [given[name] for name in plan.expr.names], [offset])[0]
 
 
 def engines_on(device: str, recording: Recording, settings: Settings) -> set[str]:

@@ -12,6 +12,7 @@ import numpy as np
 Piece = TypeVar("Piece")
 
 _OUT_OF_MEMORY = 2  # of the CUDA runtime, the driver and cuFFT alike
+_LIBRARY_ERRORS = {"CUDARuntimeError", "CUDADriverError", "CuFFTError", "CufftError"}
 
 
 class Link(Protocol):
@@ -167,7 +168,7 @@ class CupyLink:
     def is_out_of_memory(self, error: BaseException) -> bool:
         """CuPy's pool, a CUDA call or cuFFT ran out."""
         status = getattr(error, "status", getattr(error, "result", None))
-        named = type(error).__name__ in ("CUDARuntimeError", "CUDADriverError", "CuFFTError")
+        named = type(error).__name__ in _LIBRARY_ERRORS
         return isinstance(error, MemoryError) or (named and status == _OUT_OF_MEMORY)
 
     def release(self) -> None:

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from fft_fused.cuda.cufft import CufftError
 from fft_fused.runtime.feed import CupyLink, Feed
 from tests.cli.fakes import FakeDevice
 
@@ -149,6 +150,8 @@ class UnrelatedError(RuntimeError):
         (MemoryError(), True),
         (CUDARuntimeError(2), True),
         (CuFFTError(2), True),
+        (CufftError("cufftMakePlanMany64", 2), True),
+        (CufftError("cufftMakePlanMany64", 17), False),
         (CUDARuntimeError(700), False),
         (CuFFTError(5), False),
         (UnrelatedError(), False),

@@ -10,8 +10,9 @@ import pytest
 
 from fft_fused import psd_gpu
 from fft_fused.cli import main
+from fft_fused.cuda.cufft import CufftError
 from fft_fused.errors import RecordingError
-from fft_fused.psd import Settings, segment_count, spectrum
+from fft_fused.psd import POWER, Settings, segment_count, spectrum
 from fft_fused.recordings import open_recording
 from tests.cli.fakes import OutOfMemoryError, PromptDevice
 
@@ -131,6 +132,54 @@ def test_too_little_memory_for_the_smallest_pieces_is_an_error(tmp_path, monkeyp
     )
     assert device.released == 2
     assert not out.exists()
+
+
+def faults(monkeypatch, count, error):
+    """Plans with rivals, of which the first ``count`` that are run fail."""
+    real, failing = psd_gpu.execute, []
+
+    def execute(plan, *given):
+        known = any(plan is other for other in failing)
+        if not known and len(failing) < count:
+            failing.append(plan)
+            known = True
+        if known:
+            raise error
+        return real(plan, *given)
+
+    for power in POWER.values():
+        compiled = power.compile
+
+        def with_rivals(*given, compiled=compiled):
+            plan = compiled(*given)
+            return replace(plan, rivals=(replace(plan), replace(plan)))
+
+        monkeypatch.setattr(power, "compile", with_rivals)
+    monkeypatch.setattr(psd_gpu, "execute", execute)
+    return failing
+
+
+def test_a_plan_that_a_library_refuses_is_replaced_by_the_next(tmp_path, monkeypatch):
+    recording, settings = integers(tmp_path, count=64 * 15), Settings(nfft=64)
+    use(monkeypatch, PromptDevice(), chunk=64 * 4 * 5)
+    wanted = spectrum(recording, settings)
+    failing = faults(monkeypatch, 2, CufftError("cufftMakePlanMany64", 17))
+    found = spectrum(recording, settings, device=DEVICE)
+    np.testing.assert_allclose(found.density, wanted.density, rtol=1e-5)
+    assert len(failing) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "tried"),
+    [(CufftError("cufftMakePlanMany64", 17), 3), (RuntimeError("a fault"), 1)],
+)
+def test_a_fault_of_every_plan_or_of_another_kind_is_raised(tmp_path, monkeypatch, error, tried):
+    recording, settings = integers(tmp_path, count=640), Settings(nfft=64)
+    use(monkeypatch, PromptDevice())
+    failing = faults(monkeypatch, 3, error)
+    with pytest.raises(RuntimeError, match="cuFFT error 17|a fault"):
+        spectrum(recording, settings, device=DEVICE)
+    assert len(failing) == tried
 
 
 def test_other_errors_are_not_tried_again(tmp_path, monkeypatch):
