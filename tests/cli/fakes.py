@@ -147,7 +147,7 @@ class PromptDevice:
         return array
 
     def is_out_of_memory(self, error):
-        return isinstance(error, OutOfMemoryError)
+        return isinstance(error, OutOfMemoryError) or getattr(error, "status", 0) == 2
 
     def release(self):
         self.released += 1

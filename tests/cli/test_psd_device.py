@@ -169,6 +169,16 @@ def test_a_plan_that_a_library_refuses_is_replaced_by_the_next(tmp_path, monkeyp
     assert len(failing) == 2
 
 
+def test_a_plan_without_memory_gets_smaller_pieces_first(tmp_path, monkeypatch):
+    recording, settings = integers(tmp_path, count=640), Settings(nfft=64)
+    device = use(monkeypatch, PromptDevice())
+    wanted = spectrum(recording, settings)
+    failing = faults(monkeypatch, 1, CufftError("cufftMakePlanMany64", 2))
+    found = spectrum(recording, settings, device=DEVICE)
+    np.testing.assert_allclose(found.density, wanted.density, rtol=1e-5)
+    assert (device.released, len(failing)) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("error", "tried"),
     [(CufftError("cufftMakePlanMany64", 17), 3), (RuntimeError("a fault"), 1)],

@@ -13,7 +13,7 @@ from fft_fused.errors import RecordingError
 from fft_fused.psd import Settings, spectrum
 from fft_fused.recordings import open_recording
 from fft_fused.runtime import gpus
-from fft_fused.runtime.feed import Feed, cupy_link
+from fft_fused.runtime.feed import CupyLink, Feed, cupy_link
 
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
@@ -111,17 +111,20 @@ def test_a_sample_that_is_not_finite_is_found(tmp_path, value, average):
         spectrum(recording, Settings(nfft=64, average=average), device=DEVICE)
 
 
-def test_pieces_are_halved_when_the_pool_runs_out(tmp_path):
+def test_pieces_are_halved_when_the_pool_runs_out(tmp_path, monkeypatch):
     recording, settings = recording_of(tmp_path, "ci16", 4_000_000), Settings(nfft=4096)
     wanted = spectrum(recording, settings, device=DEVICE)
     pool = cupy.get_default_memory_pool()
     pool.free_all_blocks()
     limit = pool.get_limit()
+    release, released = CupyLink.release, []
+    monkeypatch.setattr(CupyLink, "release", lambda link: released.append(release(link)))
     pool.set_limit(size=pool.total_bytes() + (40 << 20))
     try:
         found = spectrum(recording, settings, device=DEVICE)
     finally:
         pool.set_limit(size=limit)
+    assert released
     np.testing.assert_allclose(found.density, wanted.density, rtol=1e-4)
 
 
