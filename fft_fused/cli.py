@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--keep", type=Path, help="keep the recording (.ci8) here")
     _spectrum_arguments(demo)
     demo.set_defaults(run=_demo)
-    info = commands.add_parser("info", help="engines, versions, what is missing and why")
+    info = commands.add_parser("info", help="GPUs, engines, versions, what is missing and why")
     info.set_defaults(run=_info)
     return parser
 
@@ -90,6 +90,12 @@ def _spectrum_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--compare", action="store_true", help="measure fused against unfused")
     parser.add_argument("--explain", action="store_true", help="say how the expression runs")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="DEVICE",
+        help="auto (a GPU if there is one), cpu, cuda or cuda:N (auto)",
+    )
     parser.add_argument("--engine", help="use only this engine, as unfused")
     parser.add_argument("--workers", type=int, help="threads (every CPU)")
 
@@ -133,8 +139,7 @@ def _demo_path(keep: Path | None) -> Any:
 
 
 def _report(arguments: argparse.Namespace, recording: Any) -> int:
-    from .psd import POWER, Settings, blocks, check, spectrum
-    from .psd import arguments as arguments_of
+    from .psd import Settings, check, spectrum
 
     settings = Settings(
         arguments.nfft,
@@ -145,9 +150,9 @@ def _report(arguments: argparse.Namespace, recording: Any) -> int:
     )
     with _options(arguments):
         check(recording, settings)
-        power = POWER[recording.layout]
+        device = _device(arguments, recording, settings)
         with Progress(sys.stderr) as progress:
-            found = spectrum(recording, settings, progress)
+            found = spectrum(recording, settings, progress, device)
         for path in arguments.out:
             write_output(path, found, recording)
         print(recording)
@@ -156,27 +161,51 @@ def _report(arguments: argparse.Namespace, recording: Any) -> int:
         for path in arguments.out:
             print(f"wrote {path}")
         if arguments.explain or arguments.compare:
-            given = arguments_of(recording, settings, *next(iter(blocks(recording, settings))))
-            _show(arguments, power, given)
+            _show(arguments, recording, settings, device)
     return 0
 
 
-def _show(arguments: argparse.Namespace, power: Any, given: tuple[Any, ...]) -> None:
-    shown: list[Callable[[], Any]] = []
-    if arguments.explain:
-        shown.append(lambda: power.explain(*given))
-    if arguments.compare:
-        shown.append(lambda: power.compare(*given))
-    for make in shown:
-        print()
-        print(make())
+def _device(arguments: argparse.Namespace, recording: Any, settings: Any) -> str:
+    """The device asked for; with ``auto``, one that the engine asked for runs on."""
+    from .runtime.gpus import choose_device
+
+    device = choose_device(arguments.device)
+    if arguments.engine is None or device == "cpu":
+        return device
+    from .psd_gpu import engines_on
+
+    engines = engines_on(device, recording, settings)
+    if arguments.engine in engines:
+        return device
+    if arguments.device == "auto":
+        return "cpu"
+    raise ValueError(
+        f"--engine {arguments.engine} does not run on {device}; leave it out, or use --device cpu"
+    )
+
+
+def _show(arguments: argparse.Namespace, recording: Any, settings: Any, device: str) -> None:
+    """Explain and compare, on the first piece."""
+    from .psd import POWER, blocks
+    from .psd import arguments as arguments_of
+    from .psd_gpu import placed
+
+    power = POWER[recording.layout]
+    host = arguments_of(recording, settings, *next(iter(blocks(recording, settings))))
+    with placed(host, device) as given:
+        if arguments.explain:
+            print(f"\n{power.explain(*given)}")
+        if arguments.compare:
+            print(f"\n{power.compare(*given)}")
 
 
 def _summary(found: Any) -> str:
+    from .runtime.gpus import device_title
+
     unused = f", {found.unused} samples at the end not used" if found.unused else ""
     return (
         f"{found.segments} segments of {found.settings.nfft}, {found.settings.window} window, "
-        f"{found.settings.average}{unused}"
+        f"{found.settings.average}{unused}, computed on {device_title(found.device)}"
     )
 
 

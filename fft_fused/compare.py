@@ -14,6 +14,7 @@ import numpy as np
 
 from .engines.unfused import evaluate
 from .explain import fused_bytes, human, unfused_bytes
+from .runtime.arrays import is_cupy, module_of
 from .runtime.execute import execute
 from .runtime.plan import Plan
 
@@ -98,10 +99,12 @@ def compare(
     def fused() -> Any:
         return execute(plan, arrays, scalars)
 
+    device = plan.expr.device
+    measured, wait = (_peak, _no_wait) if device == "cpu" else (_device_peak, _device_wait)
     exact = evaluate(plan.expr, arrays, scalars, double=True)
     peaks, errors = [], []
     for run in (unfused, fused):
-        peak, results = _peak(run)
+        peak, results = measured(run)
         peaks.append(peak)
         errors.append(_error(results, exact))
         del results
@@ -109,7 +112,7 @@ def compare(
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(repeat):  # in turn, so that a drifting machine hits both
         for run, seconds in zip((unfused, fused), times, strict=True):
-            seconds.append(_timed(run))
+            seconds.append(_timed(run, wait))
     moved = (unfused_bytes(plan.expr)["moved"], fused_bytes(plan))
     rows = [
         Row(label, statistics.median(times[k]), peaks[k], errors[k], moved[k])
@@ -118,10 +121,19 @@ def compare(
     return Comparison(name, rows[0], rows[1], repeat)
 
 
-def _timed(run: Callable[[], Any]) -> float:
+def _timed(run: Callable[[], Any], wait: Callable[[], None]) -> float:
     start = time.perf_counter()
     run()
+    wait()
     return time.perf_counter() - start
+
+
+def _no_wait() -> None:
+    """A result is there when the call returns."""
+
+
+def _device_wait() -> None:
+    module_of("cuda").cuda.get_current_stream().synchronize()
 
 
 def _peak(run: Callable[[], Any]) -> tuple[int, Any]:
@@ -138,11 +150,40 @@ def _peak(run: Callable[[], Any]) -> tuple[int, Any]:
     return peak, results
 
 
+def _device_peak(run: Callable[[], Any]) -> tuple[int, Any]:
+    """As ``_peak``, of CuPy's memory pool."""
+    cupy = module_of("cuda")
+
+    class Live(cupy.cuda.MemoryHook):  # type: ignore[name-defined]
+        name = "bytes in use"
+        live = peak = 0
+
+        def malloc_postprocess(
+            self, device_id: int, size: int, mem_size: int, mem_ptr: int, pmem_id: int
+        ) -> None:
+            self.live += mem_size
+            self.peak = max(self.peak, self.live)
+
+        def free_postprocess(
+            self, device_id: int, mem_size: int, mem_ptr: int, pmem_id: int
+        ) -> None:
+            self.live -= mem_size
+
+    with Live() as hook:
+        results = run()
+    _device_wait()
+    return hook.peak, results
+
+
+def _on_host(array: Any) -> np.ndarray:
+    return np.atleast_1d(array.get() if is_cupy(array) else array)
+
+
 def _error(results: Sequence[np.ndarray], exact: Sequence[np.ndarray]) -> float:
     """Largest relative L2 error of the outputs, over elements that are finite in both."""
     worst = 0.0
     for got, wanted in zip(results, exact, strict=True):
-        a, b = np.atleast_1d(got), np.atleast_1d(wanted)
+        a, b = _on_host(got), _on_host(wanted)
         kind = np.complex128 if b.dtype.kind == "c" else np.float64
         a, b = a.astype(kind), b.astype(kind)
         finite = np.isfinite(a) & np.isfinite(b)

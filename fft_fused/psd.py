@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,9 @@ class Spectrum:
     unused : int
         Samples at the end that make no segment.
     rate : float or None
+    settings : Settings
+    device : str
+        What computed it: ``cpu``, or ``cuda:0``.
     """
 
     frequency: np.ndarray
@@ -72,6 +75,7 @@ class Spectrum:
     unused: int
     rate: float | None
     settings: Settings
+    device: str = "cpu"
 
     @property
     def decibels(self) -> np.ndarray:
@@ -124,15 +128,29 @@ def power_of_real(block: Any, window: Any, offset: float, hop: int, average: str
 POWER = {"pairs": power_of_pairs, "complex": power_of_complex, "real": power_of_real}
 
 
+def segment_count(recording: Recording, settings: Settings) -> int:
+    """Segments that fit into the recording."""
+    return (recording.samples - settings.nfft) // settings.hop + 1
+
+
+def samples_of(first: int, count: int, settings: Settings) -> tuple[int, int]:
+    """``(start, stop)`` of the samples of some segments."""
+    start = first * settings.hop
+    return start, start + (count - 1) * settings.hop + settings.nfft
+
+
 def blocks(recording: Recording, settings: Settings) -> Iterator[tuple[int, int]]:
     """``(start, stop)`` of pieces of whole segments whose bytes are bounded."""
-    nfft, hop = settings.nfft, settings.hop
-    total = (recording.samples - nfft) // hop + 1
-    item = recording.read(0, 1).nbytes
-    most = max(1, (BLOCK_BYTES // item - nfft) // hop + 1)
+    total = segment_count(recording, settings)
+    most = segments_within(recording, settings, BLOCK_BYTES)
     for first in range(0, total, most):
-        count = min(most, total - first)
-        yield first * hop, first * hop + (count - 1) * hop + nfft
+        yield samples_of(first, min(most, total - first), settings)
+
+
+def segments_within(recording: Recording, settings: Settings, nbytes: int) -> int:
+    """Segments whose samples, of all streams, take so many bytes; at least one."""
+    item = recording.read(0, 1).nbytes
+    return max(1, (nbytes // item - settings.nfft) // settings.hop + 1)
 
 
 def arguments(recording: Recording, settings: Settings, start: int, stop: int) -> tuple[Any, ...]:
@@ -164,10 +182,15 @@ def window_of(settings: Settings) -> np.ndarray:
         ) from None
 
 
+def _silent(done: int, total: int) -> None:
+    """No progress is shown."""
+
+
 def spectrum(
     recording: Recording,
     settings: Settings,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] = _silent,
+    device: str = "cpu",
 ) -> Spectrum:
     """Averaged power spectral density of a recording.
 
@@ -177,6 +200,8 @@ def spectrum(
     settings : Settings
     progress : callable
         Called with samples done and in all after every piece.
+    device : str
+        ``cpu``, or a GPU as ``cuda:0``.
 
     Returns
     -------
@@ -187,31 +212,53 @@ def spectrum(
     ------
     RecordingError
         Segments longer than the recording; samples that are not finite.
+    MemoryError
+        The GPU has not even enough memory for small pieces.
     """
     check(recording, settings)
-    window = window_of(settings)
+    if device == "cpu":
+        total = _host_power(recording, settings, progress)
+    else:
+        from .psd_gpu import device_power
+
+        total = device_power(recording, settings, progress, device)
+        if not np.isfinite(total).all():
+            _host_power(recording, settings, _silent)  # finds the sample, and refuses
+            raise RecordingError(f"{recording.path}: the power overflows float32 on {device}")
+    count = segment_count(recording, settings)
+    _, used = samples_of(0, count, settings)
+    scale = 1.0 / ((recording.rate or 1.0) * float(np.sum(window_of(settings) ** 2)))
+    density = total * (scale / (1 if settings.average == "max" else count))
+    ordered = _ordered(recording, settings, density, count, recording.samples - used)
+    return replace(ordered, device=device)
+
+
+def _host_power(
+    recording: Recording, settings: Settings, progress: Callable[[int, int], None]
+) -> np.ndarray:
+    """Power of all segments, summed in double precision or the largest: (streams, bins)."""
     power = POWER[recording.layout]
     total: np.ndarray | None = None
-    used = count = 0
     for start, stop in blocks(recording, settings):
         given = arguments(recording, settings, start, stop)
         with np.errstate(over="ignore", invalid="ignore"):
-            part = power(*given).astype(np.float64)
+            part = power(*given)
         if not np.isfinite(part).all():
             _refuse_bad_samples(recording, given[0], start)
-        if total is None:
-            total = part
-        elif settings.average == "max":
-            np.maximum(total, part, out=total)
-        else:
-            total += part
-        used = stop
-        count += (stop - start - settings.nfft) // settings.hop + 1
+        total = combined(np, total, part, settings.average)
         progress(stop, recording.samples)
     assert total is not None
-    scale = 1.0 / ((recording.rate or 1.0) * float(np.sum(window**2)))
-    density = total * (scale / (1 if settings.average == "max" else count))
-    return _ordered(recording, settings, density, count, recording.samples - used)
+    return total
+
+
+def combined(lib: Any, total: Any, part: Any, average: str) -> Any:
+    """The running total in double precision, with a part of NumPy (``lib``) or CuPy in it."""
+    if total is None:
+        return part.astype(lib.float64)
+    if average == "max":
+        return lib.maximum(total, part, out=total)
+    total += part
+    return total
 
 
 def check(recording: Recording, settings: Settings) -> None:

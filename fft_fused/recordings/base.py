@@ -71,6 +71,10 @@ class Recording:
         piece = np.ascontiguousarray(self.reader(start, stop))
         return piece.astype(piece.dtype.newbyteorder("="), copy=False)
 
+    def read_into(self, start: int, stop: int, out: np.ndarray) -> None:
+        """The same samples written to an array of their shape and dtype."""
+        np.copyto(out, self.reader(start, stop))
+
     def __str__(self) -> str:
         rate = "" if self.rate is None else f", {self.rate:g} samples/s"
         count = "" if len(self.streams) == 1 else f" of {len(self.streams)} streams"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..options import cpu_count, current, resolve_workers
+from .gpus import CURE, Gpu, cuda_versions, gpus, why_no_gpu
 
 _OPTIONAL = {
-    "cupy": "pip install fft_fused[cuda13]",
-    "cuda-python": "pip install fft_fused[cuda13]",
+    "cuda-python": CURE,
     "matplotlib": "pip install fft_fused[plot]",
     "sigmf": "pip install fft_fused[io]",
     "baseband": "pip install fft_fused[io]",
@@ -20,32 +20,62 @@ _OPTIONAL = {
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """Versions, engines (empty text: usable; else why not), optional packages, threads."""
+    """What is installed and what can run here.
+
+    Attributes
+    ----------
+    versions : dict
+        Of the package, NumPy, SciPy and Python.
+    engines : dict
+        By name: empty text when usable, else why not.
+    gpus : tuple of Gpu
+    no_gpu : str
+        Why there are none; empty when there are.
+    cuda : dict
+        Versions of driver, runtime and CUDA libraries, or what is missing.
+    optional : dict
+        Versions of optional packages, or how to install them.
+    cpus, workers : int
+        CPUs this process may use, and threads it does use.
+    """
 
     versions: dict[str, str]
     engines: dict[str, str]
+    gpus: tuple[Gpu, ...]
+    no_gpu: str
+    cuda: dict[str, str]
     optional: dict[str, str]
     cpus: int
     workers: int
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
     def __str__(self) -> str:
-        lines = [f"{name:14s} {version}" for name, version in self.versions.items()]
+        lines = _rows(self.versions, "")
         lines.append(f"{'threads':14s} {self.workers} of {self.cpus} CPUs")
-        lines.append("engines")
-        lines += [f"  {name:14s} {why or 'usable'}" for name, why in self.engines.items()]
-        lines.append("optional packages")
-        lines += [f"  {name:14s} {what}" for name, what in self.optional.items()]
+        lines.append("GPUs")
+        lines += [f"  {gpu}" for gpu in self.gpus] or [f"  none: {self.no_gpu}"]
+        lines += ["CUDA", *_rows(self.cuda)]
+        lines += ["engines", *_rows({name: why or "usable" for name, why in self.engines.items()})]
+        lines += ["optional packages", *_rows(self.optional)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
+def _rows(table: dict[str, str], indent: str = "  ") -> list[str]:
+    return [f"{indent}{name:14s} {text}" for name, text in table.items()]
+
+
 def info() -> Info:
-    """Versions, engines and optional packages of this environment.
+    """Versions, GPUs, CUDA libraries, engines and optional packages of this environment.
+
+    Returns
+    -------
+    Info
+        Text by ``str()``, data by ``to_dict()``.
 
     Examples
     --------
@@ -61,7 +91,10 @@ def info() -> Info:
         name: _version(name) or f"not installed: {cure}" for name, cure in _OPTIONAL.items()
     }
     engines = {e.name: e.available() for e in registry()}
-    return Info(versions, engines, optional, cpu_count(), resolve_workers(current().workers))
+    workers = resolve_workers(current().workers)
+    return Info(
+        versions, engines, gpus(), why_no_gpu(), cuda_versions(), optional, cpu_count(), workers
+    )
 
 
 def cache_info() -> dict[str, int]:

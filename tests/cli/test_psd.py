@@ -253,7 +253,8 @@ def test_no_shift_keeps_the_order_of_the_transform(tmp_path):
 
 
 def test_demo_finds_the_tones_it_made(capsys):
-    assert main(["demo", "--samples", "400000", "--compare", "--explain"]) == 0
+    command = ["demo", "--samples", "400000", "--compare", "--explain", "--device", "cpu"]
+    assert main(command) == 0
     text = capsys.readouterr().out
     assert "-0.612500 MHz" in text
     assert "0.187500 MHz" in text
@@ -275,13 +276,6 @@ def test_engines_agree(tmp_path, engine, capsys):
     assert main(command) == 0
     _, p = welch(as_complex(np.fromfile(tmp_path / "x.ci8", "i1").reshape(-1, 2)), 4096, 1.0)
     np.testing.assert_allclose(np.load(out)["density"][0], p, rtol=2e-4, atol=p.max() * 1e-9)
-
-
-def test_info_lists_engines_and_what_is_missing(capsys):
-    assert main(["info"]) == 0
-    text = capsys.readouterr().out
-    assert "numpy_blocked  usable" in text
-    assert "cupy" in text
 
 
 def test_module_and_pipes(tmp_path):

@@ -45,6 +45,15 @@ def test_same_signature_is_recorded_once():
     assert power.trace_count == 1
 
 
+def test_a_plan_for_another_device_is_not_used():
+    power = make_power()
+    specs = [ArraySpec(a.shape, a.dtype, a.strides, "cuda:0") for a in (X, W)]
+    assert power.compile(*specs).expr.device == "cuda:0"
+    np.testing.assert_allclose(power(X, W), expected(X, W), rtol=1e-5)
+    assert power.compile(*specs).expr.device == "cuda:0"
+    assert power.trace_count == 2
+
+
 def test_python_floats_are_run_time_values():
     power = make_power()
     for scale in (0.5, 2.0, -1.0, 0.0):
