@@ -153,8 +153,10 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
                 f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){address};"
             )
         else:
-            word = _word(slots.words[id(node)])
-            found.append(f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){word};")
+            address = _word(slots.words[id(node)])
+            found.append(
+                f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){address};"
+            )
     return found
 
 

@@ -62,7 +62,7 @@ class CallbackPlans:
                 if used.stream is not None and used.stream != resources.stream:
                     cupy.cuda.get_current_stream().wait_event(used.event)
             if self._set is not None and (resources.capturing or words != used.words):
-                self._set((1, 1, 1), (1, 1, 1), (used.block, _by_value(words)))
+                self._set((1, 1, 1), (1, 1, 1), (used.block, by_value(words)))
                 used.words = words
             plan = used.plan
             work = resources.scratch(plan.workspace) if plan.workspace else None
@@ -81,7 +81,7 @@ class CallbackPlans:
         return self._captured
 
 
-def _by_value(words: tuple[Any, ...]) -> np.ndarray:
+def by_value(words: tuple[Any, ...]) -> np.ndarray:
     """The words as one argument of a kernel."""
     block = np.empty(len(words), np.uint64)
     for k, word in enumerate(words):

@@ -150,15 +150,16 @@ class _Runner:
         self._problem, self._detail = problem, detail
         self._first, self._last = transforms[0].args[0], transforms[-1]
         (self._output,) = problem.outputs
+        self.transforms = transforms
         self._sign = transforms[-1].attr.sign
         planes = len(transforms) > 1
         self._scratch_input = planes and self.layout.kind == "c2r"
         same = self._output.dtype == self._last.dtype and self._output.shape == self._last.shape
         moved = any(n.op in ("remap", "transpose", "reshape", "unpair") for n in self._after())
         self._scratch_output = planes and not (same and not moved)
-        self._slots = self._assign()
-        self._load, self._store = self._texts()
-        self.source = (self._load or "") + (self._store or "")
+        self.slots = self._assign()
+        self.load, self.store = self._texts()
+        self.source = (self.load or "") + (self.store or "")
         self._plans: dict[int, CallbackPlans] = {}
 
     def _after(self) -> list[Node]:
@@ -186,10 +187,10 @@ class _Runner:
         strides = {id(n): strides_of(n, problem) for n in inputs if n.op != "scalar"}
         load = store = None
         if detail.loaded is not None:
-            load = callbacks.load_callback(detail.loaded, inputs, strides, self._slots)
+            load = callbacks.load_callback(detail.loaded, inputs, strides, self.slots)
         if detail.stored is not None:
             store = callbacks.store_callback(
-                detail.stored, self._last, detail.placements, inputs, strides, self._slots
+                detail.stored, self._last, detail.placements, inputs, strides, self.slots
             )
         return load, store
 
@@ -201,12 +202,11 @@ class _Runner:
         import cupy
 
         load, store = (
-            None if text is None else compiled(text, _ARCH, LTO)
-            for text in (self._load, self._store)
+            None if text is None else compiled(text, _ARCH, LTO) for text in (self.load, self.store)
         )
         layout = self.layout
         with cupy.cuda.Device(device):
-            made = CallbackPlans(layout, load, store, self._slots.count)
+            made = CallbackPlans(layout, load, store, self.slots.count)
             self._plans[device] = made
         return made
 
@@ -215,7 +215,7 @@ class _Runner:
     ) -> list[Any]:
         (out,) = outputs
         output = self._output
-        if out is None or (out.data.ptr % self._slots.alignment and not self._scratch_output):
+        if out is None or (out.data.ptr % self.slots.alignment and not self._scratch_output):
             out = resources.empty(output.shape, output.dtype)
         plans = self._plans.get(resources.device) or self._plan(resources.device)
         values = dict(zip(map(id, self._problem.inputs), inputs, strict=True))
@@ -224,13 +224,13 @@ class _Runner:
         if self._scratch_output:
             spare = resources.empty(self._last.shape, self._last.dtype)
             target = spare.data.ptr
-        words = _words(self._slots, values, out.data.ptr)
+        words = block_words(self.slots, values, out.data.ptr)
         plans.execute(words, source, target, self._sign, resources)
         return [out]
 
     def _source(self, values: dict[int, Any], resources: Resources) -> tuple[Any, int]:
         """Something that must live until the launch, and the address of cuFFT's input."""
-        alignment = self._slots.alignment
+        alignment = self.slots.alignment
         if self._detail.loaded is None:
             x = values[id(self._first)]
             spoiled = self._scratch_input and id(self._first) not in self._problem.dying
@@ -239,8 +239,8 @@ class _Runner:
                 copy[...] = x
                 return copy, copy.data.ptr
             return x, x.data.ptr
-        if self._slots.data is not None:
-            x = values[id(self._slots.data)]
+        if self.slots.data is not None:
+            x = values[id(self.slots.data)]
             return x, x.data.ptr - x.data.ptr % alignment
         spare = resources.empty(self._first.shape, self._first.dtype)
         return spare, spare.data.ptr
@@ -266,7 +266,7 @@ def _reached(value: Node | None, inputs: Sequence[Node], stop: Node | None = Non
     return found
 
 
-def _words(slots: Slots, values: dict[int, Any], result: int) -> tuple[Any, ...]:
+def block_words(slots: Slots, values: dict[int, Any], result: int) -> tuple[Any, ...]:
     """What the block holds: addresses and numbers in slot order."""
     words: list[Any] = []
     if slots.shift is not None:

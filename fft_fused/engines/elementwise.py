@@ -119,7 +119,7 @@ class _Runner:
     """Launches the kernels of a problem on the current stream."""
 
     def __init__(self, kernels: Sequence[Kernel], has_scalars: bool) -> None:
-        self._pairs = [
+        self.pairs = [
             (LoadedKernel(k), LoadedKernel(k.combine) if k.combine is not None else None)
             for k in kernels
         ]
@@ -127,7 +127,7 @@ class _Runner:
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations still to do."""
-        kernels = [k for pair in self._pairs for k in pair if k is not None]
+        kernels = [k for pair in self.pairs for k in pair if k is not None]
         return [partial(k.load, device) for k in kernels if not k.is_loaded(device)]
 
     def __call__(
@@ -136,7 +136,7 @@ class _Runner:
         device = resources.device
         given = [_argument(v) for v in inputs] if self._has_scalars else inputs
         results = []
-        for (first, second), out in zip(self._pairs, outputs, strict=True):
+        for (first, second), out in zip(self.pairs, outputs, strict=True):
             kernel = first.kernel
             node = kernel.output
             if out is None:

@@ -11,7 +11,7 @@ from ..expr.chain import Program
 from ..runtime.machine import Machine
 
 MAX_RUN = 32
-_LAST_RESORT = 1e6  # seconds
+_SECOND_BEST, _LAST_RESORT = 1e3, 1e7  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def select(
         ]
         best[stop] = sorted(found, key=lambda c: c.price)[:count]
     assert best[steps], "the unfused engine covers everything"
-    limit = best[steps][0].price + _LAST_RESORT
+    limit = best[steps][0].price + _SECOND_BEST
     return tuple(_selection(c, asked, strict) for c in best[steps] if c.price < limit)
 
 
@@ -71,9 +71,11 @@ def _selection(cover: _Cover, asked: Sequence[Offer | Refusal], strict: bool) ->
 
 
 def _price(offer: Offer, machine: Machine, strict: bool) -> float:
-    """Seconds; a last resort costs more than anything else."""
-    wanted = machine.preferred in (None, offer.engine) and (offer.fused or not strict)
-    return offer.cost.seconds + (0 if wanted else _LAST_RESORT * len(offer.problem.nodes))
+    """Seconds; what is not wanted costs more than anything else, what fuses nothing still more."""
+    if machine.preferred in (None, offer.engine) and (offer.fused or not strict):
+        return offer.cost.seconds
+    penalty = _SECOND_BEST if offer.fused else _LAST_RESORT
+    return offer.cost.seconds + penalty * len(offer.problem.nodes)
 
 
 def _offers(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -67,11 +68,12 @@ def as_operand(value: Any, what: str) -> np.ndarray:
 
 def is_cupy(value: Any) -> bool:
     """Is it a CuPy array?"""
-    return _is_cupy_type(type(value))
+    kind: Hashable = type(value)
+    return _is_cupy_type(kind)
 
 
 @cache
-def _is_cupy_type(kind: type) -> bool:
+def _is_cupy_type(kind: Any) -> bool:
     return kind.__module__.partition(".")[0] == "cupy" and hasattr(kind, "device")
 
 
