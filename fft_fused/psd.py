@@ -280,7 +280,7 @@ def check(recording: Recording, settings: Settings) -> None:
 def _refuse_bad_samples(recording: Recording, piece: np.ndarray, start: int) -> None:
     bad = ~np.isfinite(piece)
     if bad.any():
-        place = start + int(np.argwhere(bad)[:, 1].min())
+        place = start + int(np.argwhere(bad)[:, 1].min(axis=0))
         raise RecordingError(
             f"{recording.path}: sample {place} is not finite; cut the recording or set such "
             "samples to zero"

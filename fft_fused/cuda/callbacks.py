@@ -9,8 +9,9 @@ import numpy as np
 
 from ..expr.node import Node, format_graph
 from . import indexing
+from .casts import stored
 from .ctypes import PREAMBLE, c_type
-from .printer import Printer, stored
+from .printer import Printer
 from .relation import Placement, names
 
 _CUFFT_TYPES = {"F": "float2", "D": "double2", "f": "float", "d": "double"}

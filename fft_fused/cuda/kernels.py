@@ -11,8 +11,9 @@ import numpy as np
 from ..expr.node import Node, format_graph
 from ..expr.ops import OPS
 from . import indexing
+from .casts import loaded, register_type, stored
 from .ctypes import PREAMBLE, c_type, literal
-from .printer import Printer, loaded, register_type, stored
+from .printer import Printer
 
 THREADS = 256
 _WANTED_THREADS = 1 << 18

@@ -15,6 +15,7 @@ import numpy as np
 from ..expr.key import Index, NewAxis, Span
 from ..expr.node import Node
 from . import indexing
+from .casts import converted, loaded, register_type, rounded
 from .ctypes import c_type, is_supported, literal
 from .operators import suffix, template
 
@@ -31,11 +32,6 @@ def unsupported(node: Node) -> str:
     if node.op in _STRUCTURE or template(node) is not None:
         return ""
     return f"{node.op} of {node.args[0].dtype if node.args else node.dtype}"
-
-
-def register_type(dtype: np.dtype) -> str:
-    """The type a value has in a register: half precision is computed in single."""
-    return "float" if dtype.char == "e" else c_type(dtype)
 
 
 @dataclass(slots=True)
@@ -133,7 +129,7 @@ class Printer:
         own = register_type(kind)
         text = text.replace("<T>", f"<{own}>").replace("(T)", f"({own})")
         text = text.replace("<R>", f"<{register_type(real)}>")
-        return self._value(node.dtype, _rounded(node.dtype, text.format(*args, s=suffix(real))))
+        return self._value(node.dtype, rounded(node.dtype, text.format(*args, s=suffix(real))))
 
     # ---- one method for each operation of structure
 
@@ -152,7 +148,7 @@ class Printer:
         wide = "long long" if kind.kind in "iu" else own
         begin, by = literal(first, node.dtype), literal(delta, node.dtype)
         text = f"({own})({begin} + ({wide}){index[0]} * ({wide}){by})"
-        return self._value(node.dtype, _rounded(node.dtype, text.replace("to_half", "")))
+        return self._value(node.dtype, rounded(node.dtype, text.replace("to_half", "")))
 
     def _astype(self, node: Node, index: indexing.Index) -> str:
         return self._value(
@@ -366,41 +362,3 @@ class Printer:
 def _broadcast(index: indexing.Index, node: Node, arg: Node) -> indexing.Index:
     shift = node.ndim - arg.ndim
     return tuple("0" if n == 1 else index[k + shift] for k, n in enumerate(arg.shape))
-
-
-def _rounded(dtype: np.dtype, text: str) -> str:
-    """Half precision is rounded after every operation; integers wrap to their width."""
-    if dtype.char == "e":
-        return f"to_float(to_half({text}))"
-    if dtype.kind in "iu":
-        return f"({c_type(dtype)})({text})"
-    return text
-
-
-def converted(text: str, source: np.dtype, target: np.dtype) -> str:
-    """A value of one dtype in another, as NumPy casts."""
-    if source.kind == "c" and target.kind == "c":
-        part = c_type(np.dtype(target.char.lower()))
-        return f"make<{part}>(({part}){text}.re, ({part}){text}.im)"
-    if source.kind == "c":
-        if target.kind == "b":
-            return f"({text}.re != 0 || {text}.im != 0)"
-        return converted(f"{text}.re", np.dtype(source.char.lower()), target)
-    if target.kind == "c":
-        part = c_type(np.dtype(target.char.lower()))
-        return f"make<{part}>(({part}){text}, ({part})0)"
-    if target.kind == "b":
-        return f"({text} != 0)"
-    if target.char == "e":
-        return f"to_float(to_half((float){text}))"
-    return f"({c_type(target)}){text}"
-
-
-def stored(text: str, dtype: np.dtype) -> str:
-    """A register value as it stands in memory."""
-    return f"to_half({text})" if dtype.char == "e" else text
-
-
-def loaded(text: str, dtype: np.dtype) -> str:
-    """A value of memory as it stands in a register."""
-    return f"to_float({text})" if dtype.char == "e" else text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from functools import cache
 from typing import Any
 
@@ -68,12 +67,11 @@ def as_operand(value: Any, what: str) -> np.ndarray:
 
 def is_cupy(value: Any) -> bool:
     """Is it a CuPy array?"""
-    kind: Hashable = type(value)
-    return _is_cupy_type(kind)
+    return _is_cupy_type(type(value))  # type: ignore[arg-type]
 
 
 @cache
-def _is_cupy_type(kind: Any) -> bool:
+def _is_cupy_type(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == "cupy" and hasattr(kind, "device")
 
 

@@ -82,7 +82,7 @@ def transform(nodes, x):
             forward = spec.sign < 0
             function = scipy.fft.fft if forward else scipy.fft.ifft
             wide = function(wide, axis=spec.axis, norm="backward" if forward else "forward")
-    return np.ascontiguousarray(wide.astype(last.dtype))
+    return np.array(wide, last.dtype, order="C")
 
 
 def _assert_hermitian(x, spec):
@@ -96,7 +96,9 @@ def _unfused(launch, given):
     problem = launch.problem
     leaves = dict(zip(map(id, problem.inputs), given, strict=True))
     steps = Steps(problem.nodes, problem.outputs, np)
-    return [np.ascontiguousarray(v) for v in steps(leaves)]
+    return [
+        np.array(v, o.dtype, order="C") for v, o in zip(steps(leaves), problem.outputs, strict=True)
+    ]
 
 
 @dataclass
