@@ -13,11 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .expr import build
 from .expr.node import Node
 from .expr.spectrum import transform_spec
 from .options import scipy_array_api
-from .record import wrap
 from .runtime.arrays import is_cupy
 from .runtime.pocketfft import implementation, real_implementation
 
@@ -69,7 +67,9 @@ def transform(
     if plan is not None:
         raise NotImplementedError(f"{name}: a precomputed plan is not supported by fft_fused")
     if is_cupy(x):
-        return _on_device(name, x, s, axes, norm, many)
+        from . import eager_device
+
+        return eager_device.transform(name, x, s, axes, norm, many)
     if workers is not None:
         raise ValueError(f"{name}: `workers` is only supported for numpy arrays")
     xp = namespace(x)
@@ -92,16 +92,6 @@ def transform(
 def _resolved(x: Any) -> Any:
     """With values in memory: torch's ``conj`` only sets a bit that ``numpy.asarray`` refuses."""
     return x.resolve_conj() if hasattr(x, "resolve_conj") else x
-
-
-def _on_device(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool) -> Any:
-    """By our own plans: cuFFT called directly does not drop what counts for nothing in irfft."""
-    from .lazy import lazy
-
-    base = name.rstrip("2n") if many else name
-    node = lazy(x).node
-    spec = transform_spec(node, base, s, axes, norm, many)
-    return wrap(build.transform(node, spec)).compute() if spec.axes else x
 
 
 def real_transform(name: str, x: Any, *arguments: Any, **options: Any) -> Any:

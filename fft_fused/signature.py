@@ -10,7 +10,7 @@ import numpy as np
 
 from .expr.node import ArraySpec
 from .lazy import LazyArray
-from .runtime.arrays import as_operand, is_cupy, is_foreign_array
+from .runtime.arrays import ON_DEVICE, as_operand, is_cupy, is_foreign_array
 
 Path = tuple[Any, ...]
 
@@ -53,7 +53,7 @@ class Leaves:
         if kind is np.ndarray and value.dtype.isnative and value.flags.aligned:
             self._array(value, path)
         elif is_cupy(value):
-            self._device_array(as_operand(value, f"argument {path_text(path)}"), path)
+            self._device_array(value, path)
         elif kind is float or kind is complex:
             self._number(value, kind, path)
         elif isinstance(value, _STATIC):
@@ -77,6 +77,10 @@ class Leaves:
         self.parts.append((value.dtype.char, value.shape, value.strides))
 
     def _device_array(self, value: Any, path: Path) -> None:
+        if value.dtype.char not in ON_DEVICE or not value.flags.c_contiguous:
+            value = as_operand(value, f"argument {path_text(path)}")
+        elif value.data.ptr % value.itemsize:
+            value = value.copy()
         self.arrays.append(value)
         self.array_paths.append(path)
         place = f"cuda:{value.device.id}"

@@ -22,6 +22,7 @@ from ..runtime.device import Resources
 from ..runtime.machine import Machine
 from ..runtime.threads import run_tasks, scratch
 from . import Cost, Launch, Offer, Refusal
+from .accumulators import identity, is_accumulated, keeps_summed_loop
 from .blocking import Blocking, Extent, analyse, is_view
 from .numpy_ops import node_function
 from .schedule import Schedule, block_lengths, schedule
@@ -33,7 +34,6 @@ COLUMN_BYTES = 2 << 20
 LANE_BYTES = 4 << 20
 SMALL_WORK_BYTES = 1 << 17
 _OPAQUE = {"matmul", "take", "cumsum"}
-_IDENTITIES = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class NumpyBlocked:
             detail.blocking.loops,
             detail.blocking.reduced,
             detail.lengths,
-            sum(o.nbytes for o in problem.outputs if _is_accumulated(o, detail.blocking)),
+            sum(o.nbytes for o in problem.outputs if is_accumulated(o, detail.blocking)),
         )
         run = _Runner(problem, detail, tape, plan, once)
         return Launch(self.name, problem, run, run.source(), offer.cost.workspace)
@@ -210,13 +210,6 @@ def _once(problem: Problem, detail: _Detail) -> frozenset[int]:
     return frozenset(once - {id(n) for n in problem.inputs})
 
 
-def _is_accumulated(output: Node, blocking: Blocking) -> bool:
-    if OPS[output.op].kind != "reduce" or output.op not in COMMUTATIVE_REDUCTIONS:
-        return False
-    arg = blocking.axes[id(output.args[0])]
-    return any(arg[a].loop is not None for a in output.attr[0])
-
-
 class _Runner:
     """Runs the tasks of one problem. Immutable after construction but for per-thread arrays."""
 
@@ -231,9 +224,12 @@ class _Runner:
         self._problem, self._tape, self._plan = problem, tape, plan
         self._block = tape.block
         self._accumulated = [
-            o if _is_accumulated(o, detail.blocking) else None for o in problem.outputs
+            o if is_accumulated(o, detail.blocking) else None for o in problem.outputs
         ]
         self._prologue = _Prologue(problem, tape.leaves, detail.tables, once)
+        self._identities = [
+            identity(o) if keeps_summed_loop(o, detail.blocking) else None for o in problem.outputs
+        ]
         self._layouts = {
             lengths: _layout(tape, lengths)
             for lengths in {_lengths(b) for t in plan.tasks for b in t.blocks}
@@ -283,14 +279,17 @@ class _Runner:
         """Result arrays per partial sum, as the block code wants them."""
         count = self._plan.groups
         groups: list[list[np.ndarray]] = [[] for _ in range(count)]
-        for out, node, (how, argument) in zip(
-            outputs, self._accumulated, self._tape.reshaped, strict=True
+        for out, node, start, (how, argument) in zip(
+            outputs, self._accumulated, self._identities, self._tape.reshaped, strict=True
         ):
             if how:
                 out = getattr(out, how)(argument)
             for g in range(count):
                 fresh = node is not None and g > 0
-                groups[g].append(np.empty(out.shape, out.dtype) if fresh else out)
+                target = np.empty(out.shape, out.dtype) if fresh else out
+                if start is not None:
+                    target[...] = start
+                groups[g].append(target)
         return groups
 
     def _combine(self, groups: list[list[np.ndarray]]) -> None:

@@ -27,7 +27,9 @@ def node_function(node: Node, xp: Any = np) -> Callable[..., Any]:
     """
     kind = OPS[node.op].kind
     if xp is not np:
-        return _device_function(node, xp)
+        from .cupy_ops import device_function
+
+        return device_function(node, xp)
     maker = _MAKERS.get(node.op)
     if maker is not None:
         return maker(node)
@@ -138,20 +140,20 @@ def _remap(node: Node) -> Callable[..., Any]:
     before = (slice(None),) * axis
     parts = pieces(mapping)
     if mapping.is_slice:
-        part = _slice(*parts[0][2]) if parts and parts[0][2] else slice(0, 0)
+        part = range_slice(*parts[0][2]) if parts and parts[0][2] else slice(0, 0)
         return lambda x: x[(*before, part)]
 
     def call(x: Any) -> Any:
         out = np.empty(node.shape, node.dtype)
         for low, high, source in parts:
-            value = fill.value if source is None else x[(*before, _slice(*source))]
+            value = fill.value if source is None else x[(*before, range_slice(*source))]
             out[(*before, slice(low, high))] = value
         return out
 
     return call
 
 
-def _slice(start: int, stop: int, step: int) -> slice:
+def range_slice(start: int, stop: int, step: int) -> slice:
     return slice(start, None if stop < 0 else stop, step)
 
 
@@ -222,118 +224,4 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "dft": _dft,
     "take": lambda node: lambda x, indices: np.take(x, indices, axis=node.attr),
     "cumsum": lambda node: lambda x: np.cumsum(x, axis=node.attr),
-}
-
-
-def _device_function(node: Node, xp: Any) -> Callable[..., Any]:
-    """The call for CuPy; what is made of numbers alone goes to the device first."""
-    own = _ON_DEVICE.get(node.op)
-    call = own(node, xp) if own is not None else node_function(node)
-    if node.op in ("iota", "const") or OPS[node.op].kind == "elementwise":
-        return call
-    return lambda *args: call(*map(xp.asarray, args))
-
-
-def _device_iota(node: Node, xp: Any) -> Callable[..., Any]:
-    host = _iota(node)
-    return lambda: xp.asarray(host())
-
-
-def _device_update(node: Node, xp: Any) -> Callable[..., Any]:
-    key = numpy_key(node.attr)
-
-    def call(base: Any, value: Any) -> Any:
-        base = xp.array(base)
-        base[key] = value
-        return base
-
-    return call
-
-
-def _device_frames(node: Node, xp: Any) -> Callable[..., Any]:
-    shape, strides, of_memory = node.attr
-
-    def call(x: Any) -> Any:
-        x = x if of_memory else xp.ascontiguousarray(x)
-        return xp.lib.stride_tricks.as_strided(x, shape, strides)
-
-    return call
-
-
-def _device_transform(node: Node, xp: Any) -> Callable[..., Any]:
-    import cupyx.scipy.fft as cufft
-
-    spec = node.attr
-    one = len(spec.axes) == 1
-    function = getattr(cufft, spec.name if one else spec.name + "n")
-    lengths = (
-        {"n": spec.lengths[0], "axis": spec.axes[0]}
-        if one
-        else {
-            "s": spec.lengths,
-            "axes": spec.axes,
-        }
-    )
-    extra = {"type": spec.type} if spec.type else {}
-    return lambda x: function(x, norm=spec.norm, **lengths, **extra)
-
-
-def _device_dft(node: Node, xp: Any) -> Callable[..., Any]:
-    spec = node.attr
-    name = {"c2c": "fft", "rfull": "fft", "r2c": "rfft", "c2r": "irfft"}[spec.kind]
-    name = "ifft" if spec.kind == "c2c" and spec.sign > 0 else name
-    unscaled = "forward" if name.startswith("i") else "backward"
-
-    def call(x: Any) -> Any:
-        result = getattr(xp.fft, name)(x, n=spec.n, axis=spec.axis, norm=unscaled)
-        return result if spec.scale == 1 else result * node.dtype.type(spec.scale)
-
-    return call
-
-
-def _device_pairs(node: Node, xp: Any) -> Callable[..., Any]:
-    return lambda x: xp.ascontiguousarray(x).view(node.dtype)
-
-
-def _device_remap(node: Node, xp: Any) -> Callable[..., Any]:
-    axis, mapping, fill = node.attr
-    before = (slice(None),) * axis
-    if mapping.is_slice:
-        return _remap(node)
-
-    def call(x: Any) -> Any:
-        out = xp.empty(node.shape, node.dtype)
-        for low, high, source in pieces(mapping):
-            value = fill.value if source is None else x[(*before, _slice(*source))]
-            out[(*before, slice(low, high))] = value
-        return out
-
-    return call
-
-
-def _on_arrays(call: Callable[..., Any]) -> Callable[[Node, Any], Callable[..., Any]]:
-    """An operator that rewrites make, by the functions a user would have written."""
-    return lambda node, xp: lambda *args: call(xp, *args).astype(node.dtype, copy=False)
-
-
-def _device_broadcast(node: Node, xp: Any) -> Callable[..., Any]:
-    return lambda x: xp.broadcast_to(xp.asarray(x, node.dtype), node.shape)
-
-
-_ON_DEVICE: dict[str, Callable[[Node, Any], Callable[..., Any]]] = {
-    "iota": _device_iota,
-    "broadcast_to": _device_broadcast,
-    "update": _device_update,
-    "frames": _device_frames,
-    "transform": _device_transform,
-    "dft": _device_dft,
-    "pairs": _device_pairs,
-    "unpair": _device_pairs,
-    "remap": _device_remap,
-    "abs2": _on_arrays(lambda xp, z: xp.square(xp.absolute(z))),
-    "cis": _on_arrays(lambda xp, p: xp.exp(1j * p)),
-    "phasor": _on_arrays(lambda xp, z: xp.exp(1j * xp.angle(z))),
-    "divide_real": _on_arrays(lambda xp, z, r: z / r),
-    "where": _on_arrays(lambda xp, c, a, b: xp.where(c, a, b)),
-    "logical_not": _on_arrays(lambda xp, x: xp.asarray(x) == 0),
 }

@@ -39,17 +39,20 @@ def lower(
         for launch in launches
     ]
     results = tuple(numbers[o] for o in program.expr.outputs)
+    leaves = len(expr.operands) + len(expr.scalars)
+    given = {n for n, _ in numbers.constants} | set(range(leaves))
     return Plan(
         expr,
         program.expr,
         program,
         selection,
-        _with_deaths(rows, set(results), len(expr.operands) + len(expr.scalars)),
+        _with_deaths(rows, set(results), leaves),
         results,
         tuple(numbers.constants),
         numbers.count,
         workers,
         selection.seconds,
+        owns_results=len(set(results)) == len(results) and given.isdisjoint(results),
     )
 
 

@@ -10,6 +10,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from ..expr.node import ArraySpec
 
+ON_DEVICE = frozenset("?bhilqBHILQefdFD")  # dtypes a GPU has
+
 
 def native(array: np.ndarray) -> np.ndarray:
     """The array itself where it is aligned and in native byte order, else a copy that is."""
@@ -95,11 +97,12 @@ def spec_of(array: Any) -> ArraySpec:
 
 
 def _device_operand(value: Any, what: str) -> Any:
-    if value.dtype.kind not in "biufc":
-        raise TypeError(f"{what}: dtype {value.dtype} is not numeric")
+    if value.dtype.char not in ON_DEVICE:
+        raise TypeError(
+            f"{what}: dtype {value.dtype} is not computed with; "
+            "use a bool, integer, float or complex array"
+        )
     item = value.dtype.itemsize
-    if value.flags.c_contiguous:
-        return value if value.data.ptr % item == 0 else value.copy()
     aligned = value.data.ptr % item == 0 and all(s % item == 0 for s in value.strides)
     return value if aligned else value.copy()
 

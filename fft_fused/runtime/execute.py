@@ -54,6 +54,8 @@ def execute(
             values[number] = result
         for number in step.dead:
             values[number] = None
+    if out is None and plan.owns_results:
+        return [values[number] for number in plan.results]
     return _finish(plan, values, leaves, out)
 
 
