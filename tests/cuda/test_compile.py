@@ -7,8 +7,9 @@ import pytest
 
 from fft_fused import lazy, xp
 from fft_fused.cuda import kernels
-from fft_fused.cuda.compile import CompileError, compile_source
+from fft_fused.cuda.compile import LTO, CompileError, arch_for, compile_source
 
+from . import emulate, test_plans_on_host
 from .test_kernels_on_host import I8, X, Z, prepared
 
 pytest.importorskip("cuda.bindings.nvrtc")
@@ -58,3 +59,22 @@ def test_an_error_shows_the_line_and_the_expression():
     text = str(caught.value)
     assert "line 3: wrong thing;" in text
     assert "%0 = add(x, y)" in text
+
+
+@pytest.mark.parametrize("arch", ["compute_75", "compute_90", "compute_120"])
+@pytest.mark.parametrize("name", test_plans_on_host.VALUES)
+def test_callbacks_compile_to_lto_ir(name, arch):
+    plan, _ = emulate.planned([test_plans_on_host.VALUES[name]()], "cufft_callbacks")
+    for launch in plan.launches:
+        if launch.engine == "cufft_callbacks":
+            for source in (launch.run.load, launch.run.store):
+                assert source is None or len(compile_source(source, arch, LTO)) > 1000
+
+
+def test_a_later_gpu_gets_ptx_of_the_newest_one_known():
+    known = arch_for("90")
+    assert known == "sm_90"
+    assert arch_for("999").startswith("compute_")
+    assert b".target" in compile_source("__global__ void k() {}", arch_for("999"))
+    with pytest.raises(CompileError, match="has no code for a GPU of compute capability 3.5"):
+        arch_for("35")
