@@ -6,17 +6,11 @@ from functools import cache
 
 import pytest
 
+from fft_fused.runtime import gpus
 
-@cache
-def _missing() -> str:
-    cupy = pytest.importorskip("cupy")
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:  # no driver, or one that is too old
-        return str(error).splitlines()[0]
-    return "" if count else "there is none"
+why_no_gpu = cache(gpus.why_no_gpu)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("gpu") and (reason := _missing()):
-        pytest.skip(f"needs a CUDA device: {reason}")
+    if item.get_closest_marker("gpu") and (reason := why_no_gpu()):
+        pytest.skip(reason)
