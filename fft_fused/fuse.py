@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from .compare import Comparison, compare
 from .engines.unfused import evaluate
 from .explain import Explanation, explain_plan
 from .expr.recording import ScalarValueNeeded
@@ -19,6 +18,9 @@ from .runtime.execute import check_out, execute
 from .runtime.plan import Plan, output_specs
 from .signature import Leaves, Signature, read_arguments
 from .tracing import Traced, trace
+
+if TYPE_CHECKING:
+    from .compare import Comparison
 
 _SIGNATURES = 128
 
@@ -180,6 +182,8 @@ class Fused:
         traced, leaves = self._prepared(args, kwargs)
         arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
         name = self.__name__  # type: ignore[attr-defined]
+        from .compare import compare
+
         return compare(name, traced.plan_now(), arrays, scalars, repeat)
 
 

@@ -14,7 +14,6 @@ from ..runtime.cache import Cache
 from ..runtime.device import resources_now
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
-from ..runtime.race import race
 from .commute import FOR_LIBRARY
 from .device import for_library, without_cosines
 from .lower import lower
@@ -43,6 +42,8 @@ def settled(plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
     """The fastest of a plan and its rivals on these arrays, remembered for the next call."""
     if not plan.rivals or resources_now(1).capturing:
         return plan
+    from ..runtime.race import race
+
     winner = race(plan, arrays, scalars)
     PLANS.put(_key(plan.expr), winner)
     return winner

@@ -114,8 +114,9 @@ def test_environment_variables_are_read_in_options_only():
 
 def test_import_brings_no_gpu_package_and_takes_little_time():
     code = (
-        "import time, sys, numpy, scipy.fft; a = time.process_time(); import fft_fused;"
-        "print(time.process_time() - a); print(*{m.split('.')[0] for m in sys.modules})"
+        "import sys; from time import process_time as now; a = now(); import numpy, scipy.fft;"
+        "b = now(); import fft_fused; print(now() - b, b - a);"
+        "print(*{m.split('.')[0] for m in sys.modules})"
     )
     runs = [
         subprocess.run(
@@ -123,5 +124,10 @@ def test_import_brings_no_gpu_package_and_takes_little_time():
         ).stdout.splitlines()
         for _ in range(5)
     ]
-    assert min(float(r[0]) for r in runs) < 0.15
+    own, scipy = (
+        min(times) for times in zip(*(map(float, r[0].split()) for r in runs), strict=True)
+    )
+    assert own < max(
+        0.15, 0.7 * scipy
+    )  # seconds of processor time; slow machines import SciPy slowly
     assert not set(runs[0][1].split()) & GPU
