@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..expr.key import numpy_key
 from ..expr.node import Node
 from ..expr.ops import OPS
@@ -17,9 +19,16 @@ def device_function(node: Node, xp: Any) -> Callable[..., Any]:
     """The call for CuPy; what is made of numbers alone goes to the device first."""
     own = _ON_DEVICE.get(node.op)
     call = own(node, xp) if own is not None else node_function(node)
-    if node.op in ("iota", "const") or OPS[node.op].kind == "elementwise":
+    if node.op in ("iota", "const"):
         return call
+    if OPS[node.op].kind == "elementwise":
+        return lambda *args: _number(call(*args))
     return lambda *args: call(*map(xp.asarray, args))
+
+
+def _number(value: Any) -> Any:
+    """What is computed of numbers alone stays a number: CuPy takes no arrays of the host."""
+    return value[()] if isinstance(value, np.ndarray) else value
 
 
 def _iota(node: Node, xp: Any) -> Callable[..., Any]:

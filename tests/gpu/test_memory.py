@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 import weakref
 from pathlib import Path
 
@@ -77,7 +78,9 @@ def settled():
     """Bytes in the pool, on the device and in the host's memory, and objects, without caches."""
     pool = cupy.get_default_memory_pool()
     fft_fused.cache_clear()
-    cupy.fft.config.clear_plan_cache()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # CuPy calls its plan cache experimental
+        cupy.fft.config.clear_plan_cache()
     cupy.cuda.runtime.deviceSynchronize()
     gc.collect()
     pool.free_all_blocks()

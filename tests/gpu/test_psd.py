@@ -119,7 +119,7 @@ def test_pieces_are_halved_when_the_pool_runs_out(tmp_path, monkeypatch):
     limit = pool.get_limit()
     release, released = CupyLink.release, []
     monkeypatch.setattr(CupyLink, "release", lambda link: released.append(release(link)))
-    pool.set_limit(size=pool.total_bytes() + (40 << 20))
+    pool.set_limit(size=pool.total_bytes() + (12 << 20))
     try:
         found = spectrum(recording, settings, device=DEVICE)
     finally:
