@@ -55,6 +55,12 @@ DEVICE half_t to_half(float f) {
 template <class T> struct alignas(2 * sizeof(T)) complex_t { T re, im; };
 template <class T> DEVICE complex_t<T> make(T re, T im) {
   complex_t<T> z; z.re = re; z.im = im; return z; }
+#ifdef __CUDACC_RTC__
+DEVICE complex_t<float> __ldg(const complex_t<float>* p) {
+  float2 v = __ldg((const float2*)p); return make<float>(v.x, v.y); }
+DEVICE complex_t<double> __ldg(const complex_t<double>* p) {
+  double2 v = __ldg((const double2*)p); return make<double>(v.x, v.y); }
+#endif
 template <class T> DEVICE complex_t<T> operator+(complex_t<T> a, complex_t<T> b) {
   return make<T>(a.re + b.re, a.im + b.im); }
 template <class T> DEVICE complex_t<T> operator-(complex_t<T> a, complex_t<T> b) {

@@ -1,0 +1,1 @@
+"""Texts of FFTs for one block of threads: shapes, codelets and the stages between them."""
