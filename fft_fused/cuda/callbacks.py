@@ -119,7 +119,7 @@ def _stored_element(
         {id(n): f"p{k}" for k, n in enumerate(inputs)}, strides, indent=2, placed=placed
     )
     placed |= {i: tuple(printer.index(t) for t in index) for i, index in placed.items()}
-    printer.given[id(spectrum)] = "x"
+    printer.held[id(spectrum)] = lambda index: "x"
     printer.flat = (spectrum.shape, placed[id(spectrum)], "i")
     value = printer.element(output, placed[id(output)])
     place = printer.place(output, placed[id(output)])

@@ -12,8 +12,9 @@ from ..expr.node import Node, format_graph
 from ..expr.ops import OPS
 from . import indexing
 from .casts import loaded, register_type, stored
-from .ctypes import PREAMBLE, c_type, literal
+from .ctypes import PREAMBLE, c_type
 from .printer import Printer
+from .reductions import combination, identity
 
 THREADS = 256
 _WANTED_THREADS = 1 << 18
@@ -41,16 +42,6 @@ _LOOPS = r"""
 #define SYNC
 #endif
 """
-
-_IDENTITY = {"sum": 0, "prod": 1, "any": False, "all": True}
-_COMBINE = {
-    "sum": "({0} + {1})",
-    "prod": "({0} * {1})",
-    "any": "({0} || {1})",
-    "all": "({0} && {1})",
-    "max": "maximum_<T>({0}, {1})",
-    "min": "minimum_<T>({0}, {1})",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +189,10 @@ def reduction_kernel(
     red_index = indexing.decompose("r", [arg.shape[a] for a in axes])
     where = dict(zip(kept, out_index, strict=True)) | dict(zip(axes, red_index, strict=True))
     value = printer.element(arg, tuple(printer.index(where[a]) for a in range(arg.ndim)))
-    own = register_type(output.dtype)
-    combine = _COMBINE[output.op].replace("<T>", f"<{own}>")
+    combine = combination(output)
     loop = _column_loop if columns else _row_loop
     body = loop(
-        outs, pieces, chunk, length, output.dtype, _identity(output), combine, printer.lines, value
+        outs, pieces, chunk, length, output.dtype, identity(output), combine, printer.lines, value
     )
     source = _source(name, output, inputs, strides, body)
     blocks = outs * pieces if not columns else -(-outs * pieces // THREADS)
@@ -305,18 +295,6 @@ def _combine_kernel(name: str, output: Node, outs: int, pieces: int, combine: st
     wide = outs * pieces >= 2**31
     source = _preamble(wide) + "\n".join([head, *body, "}"]) + "\n"
     return Kernel(name, source, (), output, max(1, min(-(-outs // THREADS), 1 << 16)))
-
-
-def _identity(output: Node) -> str:
-    if output.op in _IDENTITY:
-        return literal(_IDENTITY[output.op], output.dtype)
-    lowest = output.op == "max"
-    if output.dtype.kind == "f":
-        return loaded(literal(-np.inf if lowest else np.inf, output.dtype), output.dtype)
-    if output.dtype.kind == "b":
-        return "false" if lowest else "true"
-    limits = np.iinfo(output.dtype)
-    return literal(limits.min if lowest else limits.max, output.dtype)
 
 
 def _printer(

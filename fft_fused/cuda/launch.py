@@ -8,6 +8,9 @@ from typing import Any
 from .compile import arch_for, compiled
 from .kernels import Kernel
 
+_PLAIN_SHARED = 48 * 1024
+_MOST_SHARED_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
 
 class LoadedKernel:
     """A kernel, and for each device it has been loaded on its function."""
@@ -39,3 +42,50 @@ class LoadedKernel:
         """Start on the current stream; arrays go as addresses, numbers by value."""
         function = self._functions.get(device) or self.load(device)
         function(self._grid, self._block, arguments)
+
+
+class Function:
+    """A C function of a source, on each device it has been loaded on."""
+
+    __slots__ = ("_functions", "_lock", "_shared", "name", "source")
+
+    def __init__(self, source: str, name: str, shared_bytes: int = 0) -> None:
+        self.source, self.name = source, name
+        self._shared = shared_bytes
+        self._functions: dict[int, Any] = {}
+        self._lock = threading.Lock()
+
+    def is_loaded(self, device: int) -> bool:
+        """Can it be started without compiling?"""
+        return device in self._functions
+
+    def load(self, device: int) -> Any:
+        """Compile, or find it in the disk cache, and load."""
+        import cupy
+        from cupy_backends.cuda.api import driver
+
+        with self._lock, cupy.cuda.Device(device) as place:
+            if device not in self._functions:
+                module = cupy.cuda.function.Module()
+                module.load(compiled(self.source, arch_for(place.compute_capability)))
+                function = module.get_function(self.name)
+                if self._shared > _PLAIN_SHARED:
+                    driver.funcSetAttribute(function.ptr, _MOST_SHARED_ATTRIBUTE, self._shared)
+                self._functions[device] = function
+        return self._functions[device]
+
+    def blocks_at_once(self, device: int, threads: int) -> int:
+        """Blocks of so many threads that a multiprocessor runs at a time."""
+        from cupy_backends.cuda.api import driver
+
+        function = self.load(device)
+        return int(
+            driver.occupancyMaxActiveBlocksPerMultiprocessor(function.ptr, threads, self._shared)
+        )
+
+    def __call__(
+        self, device: int, grid: tuple[int, int, int], threads: int, arguments: tuple[Any, ...]
+    ) -> None:
+        """Start on the current stream."""
+        function = self._functions.get(device) or self.load(device)
+        function(grid, (threads, 1, 1), arguments, self._shared)

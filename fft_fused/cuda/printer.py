@@ -6,7 +6,7 @@ change the index on the way, and what is asked for twice at one index is compute
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,9 +39,9 @@ class Printer:
     """Writes the statements that compute elements.
 
     ``names`` are the C++ names of the inputs by node identity, ``strides`` their strides in items.
-    ``placed`` says at which index a value is taken, whatever index it is asked for at; ``given``
-    are values in registers. ``flat`` is a shape, an index into it and the position in C order that
-    the index was made from.
+    ``placed`` says at which index a value is taken, whatever index it is asked for at; ``held``
+    says how to read a value that has been computed, at an index. ``flat`` is a shape, an index into
+    it and the position in C order that the index was made from.
     """
 
     names: dict[int, str]
@@ -51,14 +51,14 @@ class Printer:
     count: int = 0
     known: dict[Any, str] = field(default_factory=dict)
     placed: dict[int, indexing.Index] = field(default_factory=dict)
-    given: dict[int, str] = field(default_factory=dict)
+    held: dict[int, Callable[[indexing.Index], str]] = field(default_factory=dict)
     flat: tuple[tuple[int, ...], indexing.Index, str] | None = None
 
     def element(self, node: Node, index: indexing.Index) -> str:
         """The name of the value of ``node`` at an index."""
-        if id(node) in self.given:
-            return self.given[id(node)]
         index = self.placed.get(id(node), index)
+        if id(node) in self.held:
+            return self.held[id(node)](index)
         key = (id(node), index)
         if key not in self.known:
             self.known[key] = self._element(node, index)

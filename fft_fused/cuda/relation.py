@@ -33,13 +33,22 @@ def names(ndim: int) -> Index:
 class Placement:
     """For one element of a spectrum: the index of every value made of it.
 
-    ``parts`` says which of the two parts of a complex number is followed at each ``unpair``;
-    ``guards`` are conditions outside of which the element is used by nothing. ``reason`` tells why
-    there is no such index; empty when there is.
+    ``index`` names the element, ``others`` are spectra taken at the same one. ``part`` says which
+    of the two parts of a complex number is followed at each ``unpair``; ``guards`` are conditions
+    outside of which the element is used by nothing. ``reason`` tells why there is no such index;
+    empty when there is.
     """
 
-    def __init__(self, nodes: Sequence[Node], spectrum: Node, part: int = 0) -> None:
-        self.index: dict[int, Index] = {id(spectrum): names(spectrum.ndim)}
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        spectrum: Node,
+        part: int = 0,
+        index: Index | None = None,
+        others: Sequence[Node] = (),
+    ) -> None:
+        index = names(spectrum.ndim) if index is None else index
+        self.index: dict[int, Index] = {id(s): index for s in (spectrum, *others)}
         self.guards: list[str] = []
         self.reason = ""
         self._part = part

@@ -79,9 +79,10 @@ def registry() -> tuple[Engine, ...]:
     from .elementwise import ELEMENTWISE
     from .library import LIBRARY
     from .numpy_blocked import NUMPY_BLOCKED
+    from .one_kernel import ONE_KERNEL
     from .unfused import UNFUSED
 
-    return (NUMPY_BLOCKED, ELEMENTWISE, LIBRARY, CUFFT_CALLBACKS, UNFUSED)
+    return (NUMPY_BLOCKED, ELEMENTWISE, LIBRARY, CUFFT_CALLBACKS, ONE_KERNEL, UNFUSED)
 
 
 def names() -> tuple[str, ...]:

@@ -134,7 +134,7 @@ class _Runner:
         self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
     ) -> list[Any]:
         device = resources.device
-        given = [_argument(v) for v in inputs] if self._has_scalars else inputs
+        given = [as_argument(v) for v in inputs] if self._has_scalars else inputs
         results = []
         for (first, second), out in zip(self.pairs, outputs, strict=True):
             kernel = first.kernel
@@ -151,7 +151,7 @@ class _Runner:
         return results
 
 
-def _argument(value: Any) -> Any:
+def as_argument(value: Any) -> Any:
     """Numbers go by value, in double precision."""
     if isinstance(value, complex):
         return np.complex128(value)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.fft
 
+from fft_fused.cuda.fft.stockham import twiddle_table
 from fft_fused.cuda.in_flight import by_value
 from fft_fused.engines.cufft_callbacks import block_words
 from fft_fused.engines.unfused import Steps
@@ -60,6 +61,29 @@ def run(plan, arrays):
 
 def _elementwise(launch, given):
     return [host.run(first.kernel, given) for first, _ in launch.run.pairs]
+
+
+def _one_kernel(launch, given):
+    """Every shape, each with its own order of threads; all must agree."""
+    results = []
+    for number, variant in enumerate(launch.run.variants):
+        kernel = variant.kernel
+        tables = [np.ascontiguousarray(twiddle_table(f)) for f in kernel.tables]
+        splits = min(1 + number, kernel.most_splits) if kernel.reduced else 1
+        results.append(host.run_rows(kernel, given, tables, splits, order=number % 3))
+    for other in results[1:]:
+        for a, b in zip(results[0], other, strict=True):
+            assert_alike(a, b)
+    return results[0]
+
+
+def assert_alike(a, b):
+    """Results of two shapes differ by rounding only."""
+    wide = np.complex128 if a.dtype.kind == "c" else np.float64
+    if a.dtype.kind in "fc" and np.isfinite(a).all():
+        scale = np.abs(a.astype(wide)).max(initial=0)
+        eps = np.finfo(a.dtype).eps
+        assert np.abs(a.astype(wide) - b.astype(wide)).max(initial=0) <= 50 * eps * scale
 
 
 def _library(launch, given):
@@ -163,4 +187,5 @@ _ENGINES = {
     "library": _library,
     "unfused": _unfused,
     "cufft_callbacks": _callbacks,
+    "one_kernel": _one_kernel,
 }

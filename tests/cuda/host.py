@@ -54,3 +54,64 @@ def run(kernel, arrays, scalars=()):
         second = getattr(library(kernel.combine.source), kernel.combine.name)
         second(ctypes.c_void_p(partials.ctypes.data), ctypes.c_void_p(out.ctypes.data))
     return out.reshape(kernel.output.shape)
+
+
+def run_rows(kernel, arrays, tables, splits=1, order=0):
+    """The results of a row kernel on host arrays; ``order`` is that of the threads in a phase."""
+    given = [
+        ctypes.c_double(a) if node.op == "scalar" else ctypes.c_void_p(_address(a))
+        for node, a in zip(kernel.inputs, arrays, strict=True)
+    ]
+    targets = [
+        np.empty((splits if is_sum else 1, node.size), node.dtype)
+        for node, is_sum in zip(kernel.outputs, kernel.sums, strict=True)
+    ]
+    given += [ctypes.c_void_p(_address(a)) for a in (*targets, *tables)]
+    start = library(_row_source(kernel, order)).start
+    start(*given, ctypes.c_longlong(kernel.groups), ctypes.c_longlong(splits))
+    results = []
+    for k, (node, is_sum) in enumerate(zip(kernel.outputs, kernel.sums, strict=True)):
+        total = targets[k][0]
+        if is_sum:
+            total = np.empty(node.size, node.dtype)
+            _combined(kernel, k, targets[k], total)
+        results.append(total.reshape(node.shape))
+    return results
+
+
+def _row_source(kernel, order):
+    """The kernel's text with a function that starts all blocks one after the other."""
+    head = kernel.source.index(f"ROW_KERNEL {kernel.name}(") + len(f"ROW_KERNEL {kernel.name}(")
+    parameters = kernel.source[head : kernel.source.index(") {", head)]
+    names = ", ".join(p.split()[-1] for p in parameters.split(", "))
+    return (
+        f"#define THREAD_ORDER {order}\n{kernel.source}\n"
+        f'extern "C" void start({parameters}, long long groups, long long splits) {{\n'
+        "  grid_y_ = splits;\n"
+        "  for (block_y_ = 0; block_y_ < splits; ++block_y_)\n"
+        "    for (block_x_ = 0; block_x_ < groups; ++block_x_)\n"
+        f"      {kernel.name}({names});\n}}\n"
+    )
+
+
+def _combined(kernel, k, partials, total):
+    name = f"{kernel.name}_combine{k}"
+    source = kernel.combine + (
+        f'extern "C" void start{k}(const void* partials, void* out, long long pieces) {{\n'
+        f"  for (block_ = 0; block_ * 32 < {total.size}; ++block_)\n"
+        f"    {name}(({kernel_type(total)}*)partials, ({kernel_type(total)}*)out, pieces);\n}}\n"
+    )
+    function = getattr(library(source), f"start{k}")
+    function(
+        *(ctypes.c_void_p(_address(a)) for a in (partials, total)), ctypes.c_longlong(len(partials))
+    )
+
+
+def kernel_type(array):
+    from fft_fused.cuda.ctypes import c_type
+
+    return c_type(array.dtype)
+
+
+def _address(array):
+    return array.__array_interface__["data"][0]

@@ -1,0 +1,156 @@
+"""Shapes of a row kernel: rows of a block, which way threads run, FFTs; the best guesses first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from ..expr.node import Node
+from .fft.shape import BlockFFT, shapes
+from .printer import Printer
+from .row_kernel import RowShape
+from .rows import ELEMENT, Rows, load_printer, mentioned
+
+_MOST_THREADS = 1024
+_MOST_SHARED = 227 * 1024
+_GOOD_SHARED = 113 * 1024  # two blocks on a multiprocessor
+_REGISTER_FILE = 65536
+_ROW_THREADS = 128
+_SIDE_BY_SIDE_BYTES = 128
+_CROSSED_ROWS = 16
+
+
+def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> tuple[RowShape, ...]:
+    """Up to ``count`` shapes, the best guess first; none when no FFT fits a block."""
+    read, written = _load_direction(rows, strides), _store_directions(rows)
+    columns = read != ELEMENT
+    lead = read if columns else next((w for w in written if w not in ("", ELEMENT)), "")
+    order = (*(n for n in rows.batch if n != lead), *((lead,) if lead in rows.batch else ()))
+    crossed = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    found: list[RowShape] = []
+    for ffts in _equal_threads(rows):
+        for together in _together(rows, ffts, columns, any(crossed), order):
+            shape = RowShape(ffts, together, columns, order, crossed)
+            if shape not in found:
+                found.append(shape)
+    return tuple(_best_first(found)[:count])
+
+
+def _best_first(found: Sequence[RowShape]) -> list[RowShape]:
+    """The first choice of rows for each FFT before the second choices."""
+    seen: dict[tuple[BlockFFT, ...], int] = {}
+    ranked = []
+    for k, shape in enumerate(found):
+        turn = seen.get(shape.ffts, 0)
+        seen[shape.ffts] = turn + 1
+        ranked.append((turn + list(seen).index(shape.ffts), k, shape))
+    return [shape for _, _, shape in sorted(ranked, key=lambda r: r[:2])]
+
+
+def _equal_threads(rows: Rows) -> Iterator[tuple[BlockFFT, ...]]:
+    """FFTs of all transforms that use the same number of threads."""
+    double = rows.transforms[0].dtype.char in "dD"
+    choices = [shapes(n.attr.n, double) for n in rows.transforms]
+    for first in choices[0]:
+        others = [
+            next((f for f in some if f.threads == first.threads), None) for some in choices[1:]
+        ]
+        if all(f is not None for f in others):
+            yield (first, *(f for f in others if f is not None))
+
+
+def _together(
+    rows: Rows, ffts: tuple[BlockFFT, ...], columns: bool, crossed: bool, order: Sequence[str]
+) -> list[int]:
+    """How many rows a block takes."""
+    threads = ffts[0].threads
+    real_bytes = 8 if ffts[0].double else 4
+    extents = [n.shape[rows.axis] for n in rows.transforms]
+    row_bytes = max([f.shared_reals for f in ffts] + [2 * n for n in extents]) * real_bytes
+    lead = rows.batch[order[-1]] if order else 1
+    if columns or crossed:
+        wanted = _SIDE_BY_SIDE_BYTES // (2 * real_bytes) if columns else _CROSSED_ROWS
+        choices = [wanted, wanted * 2, wanted // 2, wanted // 4]
+        available = lead
+    else:
+        first = max(1, _ROW_THREADS // threads)
+        choices = [first, first * 2, max(1, first // 2)]
+        available = rows.count
+    registers = threads * (max(f.registers for f in ffts) * (4 if ffts[0].double else 2) + 32)
+    fitting = [
+        f
+        for f in choices
+        if f >= 1
+        and f <= max(1, 2 ** math.ceil(math.log2(available)))
+        and f * threads <= _MOST_THREADS
+        and f * row_bytes <= _MOST_SHARED
+        and f * registers <= _REGISTER_FILE
+    ]
+    if not fitting and row_bytes <= _MOST_SHARED:
+        fitting = [1]
+    return sorted(fitting, key=lambda f: f * row_bytes > _GOOD_SHARED)
+
+
+def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
+    """What neighbours in memory differ by where most bytes are read: the element or an axis."""
+    found, most = ELEMENT, 0
+    for number, node in enumerate(rows.transforms):
+        printer = load_printer(rows, number, strides, set(rows.staged))
+        printer.element(node.args[0], rows.index("h" if node.attr.kind == "c2r" else ELEMENT))
+        for leaf in rows.problem.inputs:
+            name = _unit_stride_name(leaf, printer, strides)
+            if name and leaf.nbytes > most:
+                found, most = name, leaf.nbytes
+    return found
+
+
+def _unit_stride_name(leaf: Node, printer: Printer, strides: dict[int, tuple[int, ...]]) -> str:
+    """The name that drives the index of the axis with the smallest stride; empty for none."""
+    loads = [key[1] for key in printer.known if key[0] == id(leaf)]
+    if not loads or leaf.op == "scalar" or leaf.ndim == 0:
+        return ""
+    definitions = _definitions(printer.lines)
+    driven = [
+        (abs(stride), _driver(text, definitions))
+        for text, stride, n in zip(loads[0], strides[id(leaf)], leaf.shape, strict=True)
+        if stride and n > 1
+    ]
+    return next((name for _, name in sorted(driven) if name), "")
+
+
+def _definitions(lines: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for line in lines:
+        text = line.strip()
+        if text.startswith("const index_t "):
+            name, _, value = text.removeprefix("const index_t ").rstrip(";").partition(" = ")
+            found[name] = value
+    return found
+
+
+def _driver(text: str, definitions: dict[str, str]) -> str:
+    """The element, or an axis of the batch, that an index is made of."""
+    words = mentioned(text)
+    expanded = set()
+    while words:
+        word = words.pop()
+        if word in expanded:
+            continue
+        expanded.add(word)
+        words |= mentioned(definitions.get(word, ""))
+    if expanded & {ELEMENT, "h"}:
+        return ELEMENT
+    return max((w for w in expanded if w.startswith("b") and w[1:].isdigit()), default="")
+
+
+def _store_directions(rows: Rows) -> list[str]:
+    """For each result, what neighbours in memory differ by; empty for sums over rows."""
+    found = []
+    for result in rows.results:
+        index = result.placements[0].index[id(result.value)]
+        names = [
+            _driver(text, {}) for text, n in zip(index, result.value.shape, strict=True) if n > 1
+        ]
+        last = next((name for name in reversed(names) if name), "")
+        found.append("" if result.reduced else last)
+    return found

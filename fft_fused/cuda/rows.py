@@ -1,0 +1,257 @@
+"""Which rows a kernel of our own works on: transforms of equal batch, loads, results.
+
+A *row* is the values along the transformed axis for one index of the others. A kernel fits a
+problem when everything a row's transforms read, beside operands, is of the same row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..expr.chain import Problem
+from ..expr.node import Node
+from ..expr.ops import OPS
+from .indexing import Index
+from .printer import Printer
+from .relation import Placement
+
+ELEMENT = "e"
+REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
+_MOST_TRANSFORMS = 4
+
+
+class OtherRowError(Exception):
+    """A value of another row is read, or one that is no longer there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a row gives: ``value`` is stored element by element, or reduced over rows into
+    ``output``.
+
+    ``spectra`` are the transforms it is made of, by number; ``placements`` say where the elements
+    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over.
+    """
+
+    output: Node
+    value: Node
+    spectra: tuple[int, ...]
+    placements: tuple[Placement, ...]
+    reduced: tuple[str, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """The transform after which the result is known."""
+        return max(self.spectra)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Transforms along one axis, ``batch`` being the extents of the others, by name.
+
+    ``staged`` are the transforms whose values are read by other threads than those that hold
+    them.
+    """
+
+    problem: Problem
+    transforms: tuple[Node, ...]
+    axis: int
+    batch: dict[str, int]
+    results: tuple[Result, ...]
+    staged: frozenset[int]
+
+    @property
+    def count(self) -> int:
+        """Rows in all."""
+        total = 1
+        for extent in self.batch.values():
+            total *= extent
+        return total
+
+    def index(self, element: str = ELEMENT) -> Index:
+        """The index of an element of a row."""
+        ndim = self.transforms[0].ndim
+        return _index(self.transforms[0].shape, self.axis, ndim, element)
+
+
+def rows_of(problem: Problem) -> Rows | str | None:
+    """The problem as rows; why it is none; None when there is no transform in it."""
+    transforms = tuple(n for n in problem.nodes if n.op == "dft")
+    if not transforms:
+        return None
+    reason = _unlike(transforms)
+    if reason:
+        return reason
+    first, axis = transforms[0], transforms[0].attr.axis
+    batch = {f"b{a}": n for a, n in enumerate(first.shape) if a != axis and n != 1}
+    results = []
+    for output in problem.outputs:
+        result = _result(output, problem, transforms, axis)
+        if isinstance(result, str):
+            return result
+        results.append(result)
+    found = Rows(problem, transforms, axis, batch, tuple(results), frozenset())
+    try:
+        staged = _staged(found)
+    except OtherRowError as error:
+        return str(error)
+    return Rows(problem, transforms, axis, batch, tuple(results), staged)
+
+
+def _unlike(transforms: Sequence[Node]) -> str:
+    """What keeps transforms from sharing a kernel."""
+    first = transforms[0]
+    if len(transforms) > _MOST_TRANSFORMS:
+        return f"more than {_MOST_TRANSFORMS} transforms"
+    for node in transforms:
+        if node.attr.scale != 1.0:
+            return "the transform has a scale"
+        if node.attr.axis != first.attr.axis or node.ndim != first.ndim:
+            return "transforms over different axes"
+        if any(
+            n != m
+            for a, (n, m) in enumerate(zip(node.shape, first.shape, strict=True))
+            if a != first.attr.axis
+        ):
+            return "transforms of different batches"
+        if node.dtype.char.lower() != first.dtype.char.lower():
+            return "transforms of different precision"
+    return ""
+
+
+def _index(shape: tuple[int, ...], axis: int, ndim: int, element: str) -> Index:
+    return tuple(element if a == axis else "0" if shape[a] == 1 else f"b{a}" for a in range(ndim))
+
+
+def _result(output: Node, problem: Problem, transforms: Sequence[Node], axis: int) -> Result | str:
+    reduces = OPS[output.op].kind == "reduce"
+    if reduces and output.op not in REDUCTIONS:
+        return f"{output.op} over rows"
+    value = output.args[0] if reduces else output
+    between = _between(value, problem, transforms)
+    spectra = tuple(
+        k for k, t in enumerate(transforms) if t is value or any(t in n.args for n in between)
+    )
+    if not spectra:
+        return "a result that no transform makes"
+    chosen = [transforms[k] for k in spectra]
+    if any(t.shape != chosen[-1].shape for t in chosen):
+        return "spectra of different lengths"
+    index = _index(chosen[-1].shape, axis, chosen[-1].ndim, ELEMENT)
+    parts = (0, 1) if any(n.op == "unpair" for n in between) else (0,)
+    placements = tuple(Placement(between, chosen[-1], p, index, chosen[:-1]) for p in parts)
+    reason = next((p.reason for p in placements if p.reason), "")
+    if reason:
+        return reason
+    if any(OPS[n.op].kind in ("reduce", "transform", "opaque") for n in between if n not in chosen):
+        return "a reduction inside a row"
+    if value.size > chosen[-1].size * len(parts):
+        return "the result has elements that are no element of the spectrum"
+    if not reduces:
+        return Result(output, value, spectra, placements)
+    return _reduction(output, value, spectra, placements)
+
+
+def _reduction(
+    output: Node, value: Node, spectra: tuple[int, ...], placements: tuple[Placement, ...]
+) -> Result | str:
+    axes = output.attr[0]
+    if len(placements) > 1:
+        return "a reduction of parts"
+    index = placements[0].index[id(value)]
+    reduced = {index[a] for a in axes if index[a] != "0"}
+    kept = {index[a] for a in range(value.ndim) if a not in axes}
+    if not all(text.isidentifier() and text != ELEMENT for text in reduced):
+        return "a reduction along the transform"
+    if any(mentioned(text) & reduced for text in kept):
+        return "a reduction over a part of an axis"
+    return Result(output, value, spectra, placements, tuple(sorted(reduced)))
+
+
+def mentioned(text: str) -> set[str]:
+    """The words of an expression."""
+    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+
+
+def _between(value: Node, problem: Problem, transforms: Sequence[Node]) -> list[Node]:
+    """The computed nodes between the transforms and a value that are made of a transform."""
+    stops = {id(t) for t in transforms}
+    depends = set(stops)
+    for node in problem.nodes:
+        if id(node) not in stops and any(id(a) in depends for a in node.args):
+            depends.add(id(node))
+    found: set[int] = set()
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in found or id(node) in stops or id(node) not in depends:
+            continue
+        found.add(id(node))
+        waiting += node.args
+    return [n for n in problem.nodes if id(n) in found]
+
+
+def _staged(rows: Rows) -> frozenset[int]:
+    """The transforms that a load reads at other elements than its own; one try of every load.
+
+    Raises
+    ------
+    OtherRowError
+        When a load reads another row, or a spectrum whose place has been taken.
+    """
+    staged: set[int] = set()
+    for number, node in enumerate(rows.transforms):
+        seen: set[int] = set()
+        printer = load_printer(rows, number, {}, seen)
+        printer.element(node.args[0], rows.index("h" if node.attr.kind == "c2r" else ELEMENT))
+        if any(k != number - 1 for k in seen):
+            raise OtherRowError("a spectrum that is moved and used later")
+        staged |= seen
+    return frozenset(staged)
+
+
+def load_printer(
+    rows: Rows, number: int, strides: dict[int, tuple[int, ...]], moved: set[int]
+) -> Printer:
+    """A printer of what transform ``number`` reads, where earlier transforms are at hand.
+
+    Numbers of transforms that are read at other elements are added to ``moved``.
+    """
+    problem = rows.problem
+    names = {id(n): f"p{k}" for k, n in enumerate(problem.inputs)}
+    zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
+    printer = Printer(names, strides or zeros)
+    for earlier in range(number):
+        printer.held[id(rows.transforms[earlier])] = _reader(rows, earlier, moved)
+    return printer
+
+
+def _reader(rows: Rows, number: int, moved: set[int]) -> Callable[[Index], str]:
+    """How a load reads an earlier transform: its own register, or shared memory."""
+    node, own = rows.transforms[number], rows.index()
+
+    def read(index: Index) -> str:
+        for a, (asked, here) in enumerate(zip(index, own, strict=True)):
+            if a != rows.axis and asked != here and node.shape[a] != 1:
+                raise OtherRowError("a transform reads another row")
+        element = index[rows.axis]
+        if element == ELEMENT and number not in moved:
+            return register(node, number)
+        moved.add(number)
+        return staged_element(node, element)
+
+    return read
+
+
+def register(node: Node, number: int, place: str = "i") -> str:
+    """A value of a transform in a register of the thread."""
+    text = f"r.x{number}[{place}]"
+    return text if node.dtype.kind == "c" else f"{text}.re"
+
+
+def staged_element(node: Node, element: str) -> str:
+    """A value of a transform in shared memory."""
+    part = "double" if node.dtype.char in "dD" else "float"
+    text = f"((complex_t<{part}>*)s)[{element}]"
+    return text if node.dtype.kind == "c" else f"{text}.re"

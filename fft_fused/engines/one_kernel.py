@@ -1,0 +1,209 @@
+"""Engine ``one_kernel``: maps, transforms and sums over rows in one launch, by FFTs of our own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..cuda.fft.shape import BlockFFT
+from ..cuda.fft.stockham import twiddle_table
+from ..cuda.launch import Function
+from ..cuda.printer import unsupported
+from ..cuda.row_kernel import RowKernel, RowShape, row_kernel
+from ..cuda.row_shapes import row_shapes
+from ..cuda.rows import Rows, rows_of
+from ..expr.chain import Problem
+from ..expr.ops import OPS
+from ..runtime import device_cost
+from ..runtime.cache import Cache
+from ..runtime.cost import touched_bytes
+from ..runtime.device import Resources
+from ..runtime.machine import Machine
+from . import Cost, Launch, Offer, Refusal
+from .elementwise import as_argument, gpu_missing, has_copied_view, strides_of
+
+_VARIANTS = 4
+_LAPS = 3
+_COMBINE_COLUMNS = 32
+_COMBINE_THREADS = 256
+_TABLES: Cache[Any] = Cache(256)
+
+
+@dataclass(frozen=True, slots=True)
+class _Detail:
+    rows: Rows
+    shapes: tuple[RowShape, ...]
+
+
+class OneKernel:
+    """See the module."""
+
+    name = "one_kernel"
+    signature = "one_kernel/1"
+
+    def available(self) -> str:
+        """Empty with a usable GPU and CuPy."""
+        return gpu_missing()
+
+    def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
+        """Rows whose transforms fit a block, with what is around them."""
+        if machine.device == "cpu" or not any(n.op == "dft" for n in problem.nodes):
+            return None
+        reason = _limits(problem)
+        if reason:
+            return Refusal(self.name, problem, reason)
+        rows = rows_of(problem)
+        if not isinstance(rows, Rows):
+            return Refusal(self.name, problem, rows or "no transform")
+        strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
+        shapes = row_shapes(rows, strides, _VARIANTS)
+        if not shapes:
+            lengths = ", ".join(str(n.attr.n) for n in rows.transforms)
+            return Refusal(self.name, problem, f"length {lengths} does not fit a block")
+        read = sum(touched_bytes(n) for n in problem.inputs)
+        written = problem.bytes_written
+        launches = 2 if any(r.reduced for r in rows.results) else 1
+        seconds = device_cost.one_kernel_seconds(rows.transforms, read + written)
+        cost = Cost(read, written, launches, seconds + launches * device_cost.CALL)
+        return Offer(self.name, problem, cost, True, _Detail(rows, shapes))
+
+    def build(self, offer: Offer) -> Launch:
+        """Generate; compile and measure the shapes when first run."""
+        runner = _Runner(offer.problem, offer.detail)
+        return Launch(self.name, offer.problem, runner, runner.variants[0].kernel.source)
+
+
+ONE_KERNEL = OneKernel()
+
+
+def _limits(problem: Problem) -> str:
+    for node in problem.nodes:
+        if node.op == "dft" or OPS[node.op].kind == "reduce":
+            continue
+        reason = unsupported(node)
+        if reason:
+            return f"no device code for {reason}"
+    return "frames of a view that was copied" if has_copied_view(problem) else ""
+
+
+def table_on(fft: BlockFFT, device: int) -> Any:
+    """The twiddles of an FFT on the current device."""
+    import cupy
+
+    return _TABLES.get((fft, device), lambda: cupy.asarray(twiddle_table(fft)))
+
+
+class _Variant:
+    """A kernel in one shape, with the kernels that add up its partial results."""
+
+    def __init__(self, kernel: RowKernel) -> None:
+        self.kernel = kernel
+        self.function = Function(kernel.source, kernel.name, kernel.shared_bytes)
+        self.combines = {
+            k: Function(kernel.combine, f"{kernel.name}_combine{k}")
+            for k, is_sum in enumerate(kernel.sums)
+            if is_sum
+        }
+        self._splits: dict[int, int] = {}
+
+    def prepare(self, device: int) -> list[Callable[[], Any]]:
+        """Compilations still to do."""
+        functions = (self.function, *self.combines.values())
+        return [partial(f.load, device) for f in functions if not f.is_loaded(device)]
+
+    def splits(self, device: int) -> int:
+        """Blocks among which the rows that are reduced are shared out."""
+        if device not in self._splits:
+            import cupy
+
+            kernel = self.kernel
+            per_one = self.function.blocks_at_once(device, kernel.threads)
+            ones = cupy.cuda.runtime.getDeviceProperties(device)["multiProcessorCount"]
+            wanted = -(-ones * max(per_one, 1) // kernel.groups)
+            self._splits[device] = max(1, min(wanted, kernel.most_splits))
+        return self._splits[device]
+
+    def run(self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> None:
+        """Start; ``outputs`` are all given."""
+        kernel, device = self.kernel, resources.device
+        splits = self.splits(device) if kernel.reduced else 1
+        targets = [
+            resources.empty((splits, max(node.size, 1)), node.dtype)
+            if is_sum and splits > 1
+            else out
+            for out, node, is_sum in zip(outputs, kernel.outputs, kernel.sums, strict=True)
+        ]
+        tables = [table_on(f, device) for f in kernel.tables]
+        grid = (kernel.groups, splits, 1)
+        self.function(device, grid, kernel.threads, (*inputs, *targets, *tables))
+        if splits == 1:
+            return
+        for k, combine in self.combines.items():
+            blocks = -(-kernel.outputs[k].size // _COMBINE_COLUMNS)
+            combine(device, (blocks, 1, 1), _COMBINE_THREADS, (targets[k], outputs[k], splits))
+
+
+class _Runner:
+    """Runs the fastest shape on the current stream."""
+
+    def __init__(self, problem: Problem, detail: _Detail) -> None:
+        strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
+        self.variants = tuple(
+            _Variant(row_kernel("rows", detail.rows, shape, strides)) for shape in detail.shapes
+        )
+        self._outputs = problem.outputs
+        self._has_scalars = any(n.op == "scalar" for n in problem.inputs)
+        self._best: dict[int, _Variant] = {}
+
+    def prepare(self, device: int) -> list[Callable[[], Any]]:
+        """Compilations still to do."""
+        variants = (self._best[device],) if device in self._best else self.variants
+        return [task for v in variants for task in v.prepare(device)]
+
+    def __call__(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
+    ) -> list[Any]:
+        given = [as_argument(v) for v in inputs] if self._has_scalars else inputs
+        results = [
+            resources.empty(node.shape, node.dtype) if out is None else out
+            for out, node in zip(outputs, self._outputs, strict=True)
+        ]
+        best = self._best.get(resources.device)
+        if best is None:
+            best = self._chosen(given, results, resources)
+        best.run(given, results, resources)
+        return results
+
+    def _chosen(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
+    ) -> _Variant:
+        """The fastest variant on these arrays; the first guess while a graph is captured."""
+        if resources.capturing:
+            return self.variants[0]
+        from ..cuda.compile import side_by_side
+
+        side_by_side(self.prepare(resources.device))
+        laps = [_lap(v, inputs, outputs, resources) for v in self.variants]
+        best = self.variants[laps.index(min(laps))]
+        self._best[resources.device] = best
+        return best
+
+
+def _lap(
+    variant: _Variant, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
+) -> float:
+    import cupy
+
+    variant.run(inputs, outputs, resources)
+    fastest = math.inf
+    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
+    for _ in range(_LAPS):
+        start.record()
+        variant.run(inputs, outputs, resources)
+        stop.record()
+        stop.synchronize()
+        fastest = min(fastest, cupy.cuda.get_elapsed_time(start, stop))
+    return fastest
