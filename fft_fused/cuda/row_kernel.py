@@ -50,7 +50,7 @@ _MACROS = r"""
 static long long block_x_, block_y_, grid_y_;
 static int thread_order_(int place) {
   return THREAD_ORDER == 0 ? place : THREAD_ORDER == 1 ? THREADS - 1 - place
-    : (place * 7 + 3) % THREADS; }
+    : (int)((place * 7919LL + 3) % THREADS); }
 #ifndef THREAD_ORDER
 #define THREAD_ORDER 0
 #endif
