@@ -10,6 +10,8 @@ from fft_fused.cuda.ctypes import PREAMBLE
 
 from . import host
 
+_QUICK = '#pragma GCC optimize("O0")\n'  # compiling takes longer than running
+
 
 def phase_loops(phases: list[list[str]]) -> str:
     """Each phase for all threads, in the order that ``order`` gives them."""
@@ -18,7 +20,7 @@ def phase_loops(phases: list[list[str]]) -> str:
 
 
 def function(name: str, kind: str, registers: int, before: str, phases, after: str) -> str:
-    """A C function: per thread ``before``, the phases, ``after``; ``in`` and ``out`` are its data."""
+    """A C function: per thread ``before``, the phases, ``after``, from ``in`` to ``out``."""
     return f"""
 static void {name}_(const complex_t<{kind}>* in, complex_t<{kind}>* out, {kind}* s,
     const complex_t<{kind}>* tw, const complex_t<{kind}>* tw2, const int* order, int threads) {{
@@ -36,7 +38,7 @@ extern "C" void {name}(void* a, void* b, void* s, void* tw, void* tw2, void* ord
 
 def build(functions: list[str]) -> ctypes.CDLL:
     """One library of many functions."""
-    return host.library(PREAMBLE + "\n".join(functions))
+    return host.library(_QUICK + PREAMBLE + "\n".join(functions))
 
 
 def orders(threads: int) -> list[np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from .padding import Padding, padding_of
+from .padding import Exchanges, Padding, padding_of
 from .stage import Stage
 
 LARGEST_PRIME = 31
@@ -39,7 +39,7 @@ class BlockFFT:
     --------
     >>> fft = BlockFFT(4096, 16, (16, 16, 16))
     >>> fft.threads, fft.shared_reals, fft.twiddles
-    (256, 8704, 1088)
+    (256, 8702, 1088)
     """
 
     length: int
@@ -74,6 +74,11 @@ class BlockFFT:
         )
 
     @property
+    def order(self) -> Stage:
+        """Elements where they are before and after."""
+        return Stage(self.length, self.threads)
+
+    @property
     def reorders(self) -> bool:
         """Must the result go through shared memory once more to come out in order?"""
         return bool(self.radices) and self.elements % self.radices[-1] != 0
@@ -84,9 +89,10 @@ class BlockFFT:
         return max([self.elements, *(stage.registers for stage in self.stages)])
 
     @property
-    def exchanges(self) -> int:
-        """Trips through shared memory."""
-        return max(len(self.radices) - 1, 0) + self.reorders
+    def exchanges(self) -> Exchanges:
+        """Trips through shared memory: who writes it, and who reads it then."""
+        stages = (*self.stages, self.order) if self.reorders else self.stages
+        return tuple(zip(stages[:-1], stages[1:], strict=True))
 
     @property
     def unit_bytes(self) -> int:
@@ -96,7 +102,7 @@ class BlockFFT:
     @property
     def padding(self) -> Padding:
         """Where in shared memory an element goes."""
-        return padding_of(self.stages, self.unit_bytes)
+        return padding_of(self.exchanges, self.length, self.unit_bytes)
 
     @property
     def shared_reals(self) -> int:
@@ -129,7 +135,7 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
     Examples
     --------
     >>> [(fft.elements, fft.radices) for fft in shapes(8192)[:2]]
-    [(32, (32, 32, 8)), (16, (16, 16, 16, 2))]
+    [(32, (32, 32, 8)), (16, (16, 32, 16))]
     """
     if length == 1:
         return (BlockFFT(1, 1, (), double),)
@@ -213,7 +219,7 @@ def _cost(fft: BlockFFT) -> float:
         work += share * (0.2 + 0.03 * _prime_sum(stage.radix))
     uncoalesced = 0.4 * max(0.0, math.log2(16 / fft.threads)) + (fft.threads < 4)
     size = math.log2(fft.elements / 16)
-    return fft.exchanges + work + uncoalesced + 0.3 * abs(size) + 0.5 * max(0.0, size - 1)
+    return len(fft.exchanges) + work + uncoalesced + 0.3 * abs(size) + 0.5 * max(0.0, size - 1)
 
 
 def _prime_sum(number: int) -> int:
