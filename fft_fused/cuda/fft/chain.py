@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .padding import Exchanges, Padding
+from .padding import Padding
 from .stage import Place, Stage
 
 
@@ -53,11 +53,6 @@ class Memory:
         kind = "double" if self.double else "float"
         array = self.name if self.split else f"((complex_t<{kind}>*)({self.name}))"
         return f"{array}[{self.padding.address(place)}]"
-
-
-def exchanges_of(steps: list[Step]) -> Exchanges:
-    """Who writes shared memory, and who reads it then."""
-    return tuple((a.writes, b.reads) for a, b in zip(steps[:-1], steps[1:], strict=True))
 
 
 def phases_of(steps: list[Step], memory: Memory, names: Names) -> list[list[str]]:

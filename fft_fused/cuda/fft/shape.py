@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 from .padding import Exchanges, Padding, padding_of
 from .stage import Stage
@@ -89,10 +90,15 @@ class BlockFFT:
         return max([self.elements, *(stage.registers for stage in self.stages)])
 
     @property
+    def layouts(self) -> tuple[Stage, ...]:
+        """Where elements are, between trips through shared memory."""
+        in_order = bool(self.radices) and not self.reorders
+        return self.stages if in_order else (*self.stages, self.order)
+
+    @property
     def exchanges(self) -> Exchanges:
         """Trips through shared memory: who writes it, and who reads it then."""
-        stages = (*self.stages, self.order) if self.reorders else self.stages
-        return tuple(zip(stages[:-1], stages[1:], strict=True))
+        return tuple(pairwise(self.layouts))
 
     @property
     def unit_bytes(self) -> int:
@@ -150,7 +156,7 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
                 fft = BlockFFT(length, elements, ordered, double)
                 if _registers(fft) <= _REGISTERS // (-(-threads // 32) * 32):
                     found.append(fft)
-    found.sort(key=_cost)
+    found.sort(key=cost)
     fitting = [_fitting(fft) for fft in _distinct(found)]
     return tuple(fft for fft in fitting if fft is not None)
 
@@ -211,7 +217,7 @@ def _ordered(radices: tuple[int, ...], elements: int) -> tuple[int, ...] | None:
     return (whole[0], *rest, *last)
 
 
-def _cost(fft: BlockFFT) -> float:
+def cost(fft: BlockFFT) -> float:
     """Time an element, in trips through shared memory: a guess that sorts candidates."""
     work = 0.0
     for stage in fft.stages:

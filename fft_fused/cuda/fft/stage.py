@@ -122,11 +122,13 @@ class MirroredStage(Stage):
     """A stage whose threads do DFT j and its mirror ``count - j``: a bin and its conjugate's.
 
     The first half of the slots is as usual, the second half does their mirrors; DFT 0 is its
-    own mirror, and its thread does DFT ``count / 2``, the other such, beside it.
+    own mirror, and its thread does DFT ``count / 2``, the other such, beside it. A stage of one
+    DFT is mirrored as it is.
     """
 
     def __post_init__(self) -> None:
-        if self.slots % 2 or self.slots * self.threads != self.count:
+        alone = self.count == 1
+        if not alone and (self.slots % 2 or self.slots * self.threads != self.count):
             raise ValueError(f"{self.count} DFTs are not pairs on {self.threads} threads")
 
     @property

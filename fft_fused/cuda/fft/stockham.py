@@ -45,19 +45,16 @@ def phases(
     """
     names = Names(registers, shared, twiddle)
     memory = Memory(shared, fft.double, fft.split, fft.padding)
-    return phases_of(block_steps(fft, sign, names), memory, names)
+    return phases_of(block_steps(fft, sign, names, fft.layouts), memory, names)
 
 
-def block_steps(
-    fft: BlockFFT, sign: int, names: Names, stages: tuple[Stage, ...] | None = None
-) -> list[Step]:
-    """The steps of an FFT, by its own stages or by others of the same radices."""
+def block_steps(fft: BlockFFT, sign: int, names: Names, layouts: tuple[Stage, ...]) -> list[Step]:
+    """The steps of an FFT in its own layouts, or in others that do DFTs in another order."""
     steps = []
-    for number, stage in enumerate(stages or fft.stages):
-        lines = _transform(fft, number, stage, sign, names)
-        steps.append(Step(stage, tuple(lines), stage))
-    if not steps or (stages is None and fft.reorders):
-        steps.append(Step(fft.order, (), fft.order))
+    for number, layout in enumerate(layouts):
+        is_stage = number < len(fft.radices)
+        lines = _transform(fft, number, layout, sign, names) if is_stage else []
+        steps.append(Step(layout, tuple(lines), layout))
     return steps
 
 
