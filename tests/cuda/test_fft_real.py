@@ -5,94 +5,69 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fft_fused.cuda.fft.real import real_phases, real_shapes, real_table
+from fft_fused.cuda.fft.bluestein import Bluestein
+from fft_fused.cuda.fft.real import real_shapes
 
-from . import fft_host
+from .fft_host import errors, host
 
-pytestmark = pytest.mark.skipif(fft_host.host.COMPILER is None, reason="no C++ compiler")
-
-
-def name(fft):
-    radices = "_".join(map(str, fft.block.radices))
-    kind = "id"[fft.block.double] + "ws"[fft.block.split] + "pm"[fft.mirrored] + "fi"[fft.inverse]
-    return f"real{fft.length}_{fft.block.elements}_{radices}_{kind}"
+pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
+BOTH = pytest.mark.parametrize("inverse", [False, True], ids=["r2c", "c2r"])
 
 
-def samples(fft, moves_out):
-    """Moves of the real side: pairs of samples, or single ones."""
-    lines = []
-    for i in range(fft.block.elements):
-        sample = f"t + {i * fft.threads}"
-        if fft.packed:
-            lines.append(f"out[{sample}] = r.x[{i}];" if moves_out else f"r.x[{i}] = in[{sample}];")
-        elif moves_out:
-            lines.append(f"((real*)out)[{sample}] = r.x[{i}].re;")
-        else:
-            lines.append(f"r.x[{i}].re = ((const real*)in)[{sample}]; r.x[{i}].im = 0;")
-    return "\n".join(lines)
+def check(ffts, single=1.8e-7):
+    found = errors([(fft, 1 if fft.inverse else -1) for fft in ffts])
+    bounds = np.array([3.5e-16 if fft.block.double else single for fft in ffts])
+    assert (found < bounds).all(), [
+        (fft, error) for fft, error, bad in zip(ffts, found, ~(found < bounds), strict=True) if bad
+    ]
 
 
-def bins(fft, moves_out):
-    lines = []
-    for b in fft.bins:
-        guard = f"if ({b.guard}) " if b.guard else ""
-        move = (
-            f"out[{b.index}] = r.x[{b.register}];"
-            if moves_out
-            else f"r.x[{b.register}] = in[{b.index}];"
-        )
-        lines.append(guard + move)
-    return "\n".join(lines)
+@BOTH
+def test_lengths_equal_numpy(inverse):
+    lengths = [*range(1, 37), 62, 66, 100, 120, 126, 243, 256, 270, 450, 500, 992, 1155, 2000]
+    lengths = [n for n in lengths if n not in (37, 41, 43)]
+    check([real_shapes(n, inverse, n % 3 == 0)[0] for n in lengths])
 
 
-def text(fft):
-    kind = "double" if fft.block.double else "float"
-    before, after = (bins, samples) if fft.inverse else (samples, bins)
-    return fft_host.function(
-        name(fft),
-        kind,
-        fft.registers,
-        f"using real = {kind}; " + before(fft, False),
-        real_phases(fft, "r.x"),
-        f"using real = {kind}; " + after(fft, True),
-    )
+@BOTH
+def test_powers_of_two_equal_numpy(inverse):
+    check([real_shapes(2**k, inverse, k % 2 == 0)[0] for k in range(6, 15)])
 
 
-def case(fft):
-    """Input of a function, and the exact result."""
-    rng = np.random.default_rng(fft.length)
-    x = rng.standard_normal(fft.length).astype("d" if fft.block.double else "f")
-    if not fft.inverse:
-        return x, np.fft.rfft(x.astype(np.longdouble))
-    count = fft.length // 2 + 1
-    z = rng.standard_normal(count) + 1j * rng.standard_normal(count)
-    z = z.astype("D" if fft.block.double else "F")
-    return z, np.fft.irfft(z.astype(np.clongdouble), fft.length, norm="forward")
+@BOTH
+def test_every_candidate_equals_numpy(inverse):
+    ffts = [fft for n in (12, 28, 60, 64, 120, 256, 512) for fft in real_shapes(n, inverse)[1:]]
+    assert {fft.mirrored for fft in ffts} == {True, False}
+    check(ffts)
 
 
-def errors(ffts):
-    """Of each shape: the error; the order of threads must not matter."""
-    library = fft_host.build([text(fft) for fft in ffts])
-    found = []
-    for fft in ffts:
-        x, exact = case(fft)
-        kind = np.dtype("D" if fft.block.double else "F")
-        given = np.zeros(fft.length + 2, kind.char.lower())
-        given[: x.view(given.dtype).size] = x.view(given.dtype)
-        results = []
-        for order in fft_host.orders(fft.threads):
-            count = fft.length // 2 + 1
-            got = fft_host.run(
-                library,
-                name(fft),
-                given.view(kind) if given.size % 2 == 0 else given[:-1].view(kind),
-                count,
-                fft.shared_reals,
-                [real_table(fft)],
-                order,
-            )
-            results.append(got.view(given.dtype)[: fft.length] if fft.inverse else got)
-        for other in results[1:]:
-            assert other.tobytes() == results[0].tobytes(), fft
-        found.append(fft_host.relative_error(results[0], exact))
-    return found
+@BOTH
+def test_lengths_of_large_primes_go_through_a_chirp(inverse):
+    ffts = [real_shapes(n, inverse)[0] for n in (37, 74, 82, 202)]
+    assert all(isinstance(fft.block, Bluestein) for fft in ffts)
+    check(ffts, 2.5e-7)
+
+
+@BOTH
+@pytest.mark.parametrize("length", [1, 2, 9, 36, 62, 74, 512, 1024])
+def test_each_bin_and_each_sample_is_in_one_place(length, inverse):
+    for fft in real_shapes(length, inverse):
+        for elements, count in (
+            (fft.bins, length // 2 + 1),
+            (fft.samples, length // 2 if length % 2 == 0 else length),
+        ):
+            held = []
+            for t in range(fft.threads):
+                for element in elements:
+                    if not element.guard or _value(element.guard, t):
+                        held.append(_value(element.index, t))
+            assert sorted(held) == list(range(count))
+
+
+def _value(text, t):
+    """C text of t: a condition, or an index with at most one choice by t."""
+    if "?" in text:
+        inner, rest = text[1:].split(")")
+        yes, no = inner.split("?")[1].split(":")
+        text = f"({yes} if t else {no}){rest}"
+    return eval(text, {"t": t})

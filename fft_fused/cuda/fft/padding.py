@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import gcd
 
 import numpy as np
@@ -104,8 +103,9 @@ def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: i
     (True, 0)
     """
     lanes = _BANK_BYTES // unit_bytes
-    rows = [p.reshape(-1, lanes) for p in _accesses(exchanges, padding, padding.size(length))]
-    places = np.sort(np.concatenate(rows), axis=1)
+    indices, numbers = _accesses(exchanges)
+    places = np.where(indices < 0, -1, padding.places(indices) + numbers * padding.size(length))
+    places = np.sort(places.reshape(-1, lanes), axis=1)
     counted = places >= 0
     counted[:, 1:] &= places[:, 1:] != places[:, :-1]
     cells = np.arange(len(places))[:, None] * lanes + places % lanes
@@ -113,14 +113,20 @@ def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: i
     return int(np.maximum(passes - 1, 0).sum())
 
 
-def _accesses(exchanges: Exchanges, padding: Padding, size: int) -> Iterator[np.ndarray]:
-    """The places of each access of the first warps: one for each lane, -1 for an idle one."""
+@lru_cache(64)
+def _accesses(exchanges: Exchanges) -> tuple[np.ndarray, np.ndarray]:
+    """Elements that each lane of the first warps accesses, and the number of its FFT.
+
+    A row for each access; -1 for an idle lane.
+    """
     threads = exchanges[0][0].threads
-    lanes = np.arange(_WARP * max(1, min(_WARPS_COUNTED, threads // _WARP)))
-    thread, start = lanes % threads, lanes // threads * size
-    for writer, reader in exchanges:
-        for stage, elements in ((writer, writer.writes), (reader, reader.reads)):
-            for slot in range(stage.slots):
-                for position in range(stage.radix):
-                    indices = elements(thread, slot, position)
-                    yield np.where(indices < 0, -1, padding.places(indices) + start)
+    warps = max(1, min(_WARPS_COUNTED, threads // _WARP))
+    number, thread = np.divmod(np.arange(_WARP * warps), threads)
+    rows = [
+        elements(thread, slot, position)
+        for writer, reader in exchanges
+        for stage, elements in ((writer, writer.writes), (reader, reader.reads))
+        for slot in range(stage.slots)
+        for position in range(stage.radix)
+    ]
+    return np.array(rows), number

@@ -9,16 +9,17 @@ length is transformed as so many complex values.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from .bluestein import Bluestein, bluestein_shapes, bluestein_steps, bluestein_table
 from .chain import Memory, Names, Step, phases_of
 from .padding import Exchanges, Padding, padding_of
 from .shape import BlockFFT, cost, shapes
-from .spectrum import Bin, bins_of, hermitian, untangled
-from .stage import MirroredStage, Pairs, Stage
+from .spectrum import bins_of, hermitian, untangled
+from .stage import Element, MirroredStage, Pairs, Stage, in_order
 from .stockham import block_steps
 from .twiddles import roots, twiddle_table
 
@@ -28,8 +29,8 @@ class RealFFT:
     """A real FFT (``inverse``: from half a spectrum to real values) by threads of one block.
 
     The real side: of an even length, register i of thread t holds samples 2j and 2j + 1 with
-    j = t + i * threads; of an odd length, sample t + i * threads, and 0 as imaginary part. Both
-    are for i < ``block.elements``. The half spectrum is where ``bins`` says.
+    j = t + i * threads; of an odd length, sample t + i * threads, and 0 as imaginary part:
+    ``samples`` lists the j. The half spectrum is where ``bins`` says.
 
     Attributes
     ----------
@@ -47,12 +48,12 @@ class RealFFT:
     >>> fft = RealFFT(4096, BlockFFT(2048, 16, (16, 16, 8)), mirrored=True)
     >>> fft.threads, fft.registers, len(fft.exchanges)
     (128, 17, 2)
-    >>> fft.bins[2], fft.bins[16]
-    (Bin(register=2, index='t + 256', guard=''), Bin(register=16, index='2048', guard='t == 0'))
+    >>> fft.bins[1].index, fft.bins[9].index
+    ('t + 256', '(t ? 256 - t : 128) + 256')
     """
 
     length: int
-    block: BlockFFT
+    block: BlockFFT | Bluestein
     inverse: bool = False
     mirrored: bool = False
 
@@ -69,27 +70,28 @@ class RealFFT:
     @property
     def spectrum(self) -> Stage:
         """How the half spectrum lies in registers."""
-        if self.mirrored:
+        if self.mirrored and isinstance(self.block, BlockFFT):
             stage = self.block.stages[0 if self.inverse else -1]
             return MirroredStage(stage.length, stage.threads, stage.radix, stage.stride)
         if self.packed or self.inverse:
             return Pairs(self.block.length, self.threads)
-        return self.block.order
+        return self.block.end
 
     @property
     def layouts(self) -> tuple[Stage, ...]:
-        """Where elements are, between trips through shared memory."""
-        inner = self.block.layouts
-        if self.mirrored:
-            inner = inner[1:] if self.inverse else inner[:-1]
-        elif not self.packed and not self.inverse:
-            return inner
-        return (self.spectrum, *inner) if self.inverse else (*inner, self.spectrum)
+        """Of a mirrored one, where elements are between trips through shared memory."""
+        inner = self.block.layouts if isinstance(self.block, BlockFFT) else ()
+        return (self.spectrum, *inner[1:]) if self.inverse else (*inner[:-1], self.spectrum)
 
     @property
     def exchanges(self) -> Exchanges:
         """Trips through shared memory: who writes it, and who reads it then."""
-        return tuple(pairwise(self.layouts))
+        if self.mirrored:
+            return tuple(pairwise(self.layouts))
+        inner = self.block.exchanges
+        if self.inverse:
+            return ((self.spectrum, self.block.start), *inner)
+        return (*inner, (self.block.end, self.spectrum)) if self.packed else inner
 
     @property
     def registers(self) -> int:
@@ -99,17 +101,22 @@ class RealFFT:
     @property
     def padding(self) -> Padding:
         """Where in shared memory an element goes."""
-        return padding_of(self.exchanges, self.block.length, self.block.unit_bytes)
+        return padding_of(self.exchanges, self.block.span, self.block.unit_bytes)
 
     @property
     def shared_reals(self) -> int:
         """Reals of shared memory for one FFT."""
         if not self.exchanges:
             return 0
-        return self.padding.size(self.block.length) << (not self.block.split)
+        return self.padding.size(self.block.span) << (not self.block.split)
 
     @property
-    def bins(self) -> tuple[Bin, ...]:
+    def samples(self) -> tuple[Element, ...]:
+        """Where pairs of samples are, or samples of an odd length: before r2c, or after c2r."""
+        return in_order(self.block.length, self.threads)
+
+    @property
+    def bins(self) -> tuple[Element, ...]:
         """Where the ``length // 2 + 1`` bins are: after r2c, or before c2r."""
         return bins_of(self.spectrum, self.length)
 
@@ -135,8 +142,9 @@ def real_phases(
 
 
 def real_table(fft: RealFFT) -> np.ndarray:
-    """Twiddles of the complex FFT, then ``exp(-2 pi i t / length)`` for each thread t."""
-    table = twiddle_table(fft.block)
+    """The table of the complex FFT, then ``exp(-2 pi i t / length)`` for each thread t."""
+    inner = fft.block
+    table = bluestein_table(inner) if isinstance(inner, Bluestein) else twiddle_table(inner)
     own = roots(np.arange(fft.threads if fft.packed else 0), fft.length)
     return np.concatenate([table, own.astype(table.dtype)])
 
@@ -150,36 +158,48 @@ def real_shapes(length: int, inverse: bool, double: bool = False) -> tuple[RealF
     >>> fft.block.radices, fft.mirrored
     ((16, 16, 8), True)
     """
-    if length % 2:
-        return tuple(RealFFT(length, block, inverse) for block in shapes(length, double))
-    found = []
-    for block in shapes(length // 2, double):
-        found += [RealFFT(length, block, inverse), *_mirrored(length, block, inverse)]
-    return tuple(sorted(found, key=lambda fft: cost(fft.block) + (not fft.mirrored)))
+    inner = length if length % 2 else length // 2
+    blocks = shapes(inner, double) or bluestein_shapes(inner, double)
+    found = [RealFFT(length, block, inverse) for block in blocks]
+    if length % 2 == 0:
+        found += [other for fft in found for other in _with_mirrors(fft)]
+    return tuple(sorted(found, key=_cost))
 
 
-def _mirrored(length: int, block: BlockFFT, inverse: bool) -> list[RealFFT]:
-    """The shape with mirrored DFTs, if there are as many as threads times an even number."""
-    alone = block.radices == (block.length,) and block.threads == 1
-    if not block.radices or (not alone and block.elements % (2 * block.radices[-1])):
+def _cost(fft: RealFFT) -> float:
+    if isinstance(fft.block, BlockFFT):
+        return cost(fft.block) + (fft.packed and not fft.mirrored)
+    return cost(fft.block.block) * fft.block.span
+
+
+def _with_mirrors(fft: RealFFT) -> list[RealFFT]:
+    """The shape with mirrored DFTs, if each thread does an even number of them (or all)."""
+    block = fft.block
+    if not isinstance(block, BlockFFT) or not block.radices:
         return []
-    radices = block.radices[::-1] if inverse else block.radices
-    turned = BlockFFT(block.length, block.elements, radices, block.double, block.split)
-    return [RealFFT(length, turned, inverse, mirrored=True)]
+    alone = block.radices == (block.elements,) and block.threads == 1
+    if not alone and block.elements % (2 * block.radices[-1]):
+        return []
+    if fft.inverse:
+        block = replace(block, radices=block.radices[::-1])
+    return [replace(fft, block=block, mirrored=True)]
 
 
 def _steps(fft: RealFFT, names: Names) -> list[Step]:
     """What threads do between trips through shared memory."""
-    sign, spectrum = (1 if fft.inverse else -1), fft.spectrum
-    if fft.packed:
-        lines = untangled(spectrum, fft.block, fft.inverse, names)
+    sign, block, spectrum = (1 if fft.inverse else -1), fft.block, fft.spectrum
+    if isinstance(block, Bluestein):
+        inner = bluestein_steps(block, sign, names)
     else:
-        lines = hermitian(spectrum, fft.block.double, names) if fft.inverse else []
+        inner = block_steps(block, sign, names, fft.layouts if fft.mirrored else block.layouts)
+    if not fft.packed and not fft.inverse:
+        return inner
+    pointer = f"{names.twiddle} + (u_ + {block.twiddles}u)"
+    if fft.packed:
+        lines = untangled(spectrum, block.double, fft.inverse, pointer, names)
+    else:
+        lines = hermitian(spectrum, names)
     step = Step(spectrum, tuple(lines), spectrum)
-    if fft.mirrored:
-        inner = block_steps(fft.block, sign, names, fft.layouts)
-        if fft.inverse:
-            return [step.then(inner[0]), *inner[1:]]
-        return [*inner[:-1], inner[-1].then(step)]
-    inner = block_steps(fft.block, sign, names, fft.block.layouts)
-    return [step, *inner] if fft.inverse else [*inner, step] if fft.packed else inner
+    if fft.inverse:
+        return [step.then(inner[0]), *inner[1:]] if fft.mirrored else [step, *inner]
+    return [*inner[:-1], inner[-1].then(step)] if fft.mirrored else [*inner, step]

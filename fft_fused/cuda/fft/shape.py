@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
 from .padding import Exchanges, Padding, padding_of
-from .stage import Stage
+from .stage import Element, Stage, in_order
 
 LARGEST_PRIME = 31
 _LARGEST_RADIX = 32
@@ -80,6 +80,11 @@ class BlockFFT:
         return Stage(self.length, self.threads)
 
     @property
+    def places(self) -> tuple[Element, ...]:
+        """What each register holds, before and after."""
+        return in_order(self.length, self.threads)
+
+    @property
     def reorders(self) -> bool:
         """Must the result go through shared memory once more to come out in order?"""
         return bool(self.radices) and self.elements % self.radices[-1] != 0
@@ -96,14 +101,34 @@ class BlockFFT:
         return self.stages if in_order else (*self.stages, self.order)
 
     @property
+    def start(self) -> Stage:
+        """Elements as the first step has them."""
+        return self.layouts[0]
+
+    @property
+    def end(self) -> Stage:
+        """Elements as the last step leaves them."""
+        return self.layouts[-1]
+
+    @property
+    def span(self) -> int:
+        """Elements in shared memory."""
+        return self.length
+
+    @property
     def exchanges(self) -> Exchanges:
         """Trips through shared memory: who writes it, and who reads it then."""
         return tuple(pairwise(self.layouts))
 
     @property
+    def real_bytes(self) -> int:
+        """Bytes of a real."""
+        return 8 if self.double else 4
+
+    @property
     def unit_bytes(self) -> int:
         """Bytes of what is exchanged at a time."""
-        return (4 << self.double) << (not self.split)
+        return self.real_bytes << (not self.split)
 
     @property
     def padding(self) -> Padding:
@@ -181,8 +206,9 @@ def _distinct(found: list[BlockFFT]) -> list[BlockFFT]:
 def _fitting(fft: BlockFFT) -> BlockFFT | None:
     """The shape, split if it must be, that fits in shared memory."""
     for split in (False, True):
-        trial = BlockFFT(fft.length, fft.elements, fft.radices, fft.double, split)
-        if trial.shared_reals * (8 if fft.double else 4) <= _SHARED_BYTES:
+        trial = replace(fft, split=split)
+        most = trial.length * trial.unit_bytes * 5 // 4
+        if most <= _SHARED_BYTES or trial.shared_reals * trial.real_bytes <= _SHARED_BYTES:
             return trial
     return None
 

@@ -7,51 +7,22 @@ from dataclasses import dataclass
 
 from .body import Body, Complex
 from .chain import Names
-from .shape import BlockFFT
-from .stage import MirroredStage, Pairs, Stage
+from .stage import Element, MirroredStage, Pairs, Stage, below, in_order
 
 Turned = Callable[[Complex], Complex]
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Where a thread keeps a bin of the half spectrum.
-
-    Attributes
-    ----------
-    register : int
-        Which complex register.
-    index : str
-        The bin, as text of the thread's number ``t``.
-    guard : str
-        The condition on ``t`` that the thread has it; empty if every thread has.
-    """
-
-    register: int
-    index: str
-    guard: str = ""
-
-
-def bins_of(layout: Stage, length: int) -> tuple[Bin, ...]:
+def bins_of(layout: Stage, length: int) -> tuple[Element, ...]:
     """The bins of ``length`` real samples in a layout, each bin once."""
     match layout:
         case MirroredStage():
-            return (*_mirrored_bins(layout), Bin(layout.registers, str(length // 2), "t == 0"))
+            return (*_mirrored_bins(layout), Element(layout.registers, str(length // 2), "t == 0"))
         case Pairs():
             return _paired_bins(layout, mirrors=length % 2 == 0)
-    count = length // 2 + 1
-    firsts = range(0, count, layout.threads)
-    return tuple(
-        Bin(slot, f"t + {first}", _below(count - first, layout.threads))
-        for slot, first in enumerate(firsts)
-    )
+    return in_order(length // 2 + 1, layout.threads)
 
 
-def _below(limit: int, threads: int) -> str:
-    return f"t < {limit}" if limit < threads else ""
-
-
-def _mirrored_bins(layout: MirroredStage) -> tuple[Bin, ...]:
+def _mirrored_bins(layout: MirroredStage) -> tuple[Element, ...]:
     count, found = layout.count, []
     for slot in range(layout.slots):
         for position in range(layout.radix):
@@ -62,25 +33,25 @@ def _mirrored_bins(layout: MirroredStage) -> tuple[Bin, ...]:
                 text = f"(t ? {count} - t : {count // 2}) + {first}"
             else:
                 text = f"{first + count - (slot - layout.half) * layout.threads} - t"
-            found.append(Bin(layout.register(slot, position), text))
+            found.append(Element(layout.register(slot, position), text))
     return tuple(found)
 
 
-def _paired_bins(layout: Pairs, mirrors: bool) -> tuple[Bin, ...]:
+def _paired_bins(layout: Pairs, mirrors: bool) -> tuple[Element, ...]:
     """k, and its mirror if both are bins; the middle of an even length is its own mirror."""
     length, found = layout.length, []
     for slot in range(layout.slots):
         first = slot * layout.threads
-        guard = _below(layout.count - first, layout.threads)
-        found.append(Bin(layout.register(slot, 0), f"t + {first}", guard))
+        guard = below(layout.count - first, layout.threads)
+        found.append(Element(layout.register(slot, 0), f"t + {first}", guard))
         below_middle = (length + 1) // 2 - first
         if mirrors and below_middle > 0:
-            guard = _below(below_middle, layout.threads)
-            found.append(Bin(layout.register(slot, 1), f"{length - first} - t", guard))
+            guard = below(below_middle, layout.threads)
+            found.append(Element(layout.register(slot, 1), f"{length - first} - t", guard))
     return tuple(found)
 
 
-def hermitian(layout: Stage, double: bool, names: Names) -> list[str]:
+def hermitian(layout: Stage, names: Names) -> list[str]:
     """The other half of an odd length's spectrum, from the half that ``Pairs`` has."""
     first = names.register(layout.register(0, 0))
     lines = [f"if (u_ == 0) {first}.im = 0;"]
@@ -90,23 +61,21 @@ def hermitian(layout: Stage, double: bool, names: Names) -> list[str]:
     return lines
 
 
-def untangled(layout: Stage, block: BlockFFT, inverse: bool, names: Names) -> list[str]:
+def untangled(layout: Stage, double: bool, inverse: bool, pointer: str, names: Names) -> list[str]:
     """Bins of an even real length from the complex FFT of half the length, or back.
 
     With Z that FFT, bin k is ``(Z[k] + conj(Z[m-k])) / 2 - i w (Z[k] - conj(Z[m-k])) / 2`` for
-    ``w = exp(-2 pi i k / (2 m))``. The table has the thread's own w, constants turn it further.
+    ``w = exp(-2 pi i k / (2 m))``. ``pointer`` is the text of where the thread's own w is;
+    constants turn it further.
     """
-    work = _Untangling(Body(block.double), inverse, names, 2 * block.elements)
-    pointer = f"{names.twiddle} + (u_ + {block.twiddles}u)"
-    body = work.body
-    if isinstance(layout, MirroredStage):
-        if layout.count == 1:
-            work.own_mirror(layout, 0)
-        else:
-            work.mirrored(layout, pointer)
-    else:
+    work = _Untangling(Body(double), inverse, names, layout.length, layout.threads)
+    if not isinstance(layout, MirroredStage):
         work.pairs(layout, pointer)
-    return ["{", *body.lines, "}"]
+    elif layout.count == 1:
+        work.own_mirror(layout, 0)
+    else:
+        work.mirrored(layout, pointer)
+    return ["{", *work.body.lines, "}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +83,8 @@ class _Untangling:
     body: Body
     inverse: bool
     names: Names
-    turns: int
+    length: int
+    threads: int
 
     def pairs(self, layout: Stage, pointer: str) -> None:
         root = self.body.complex_of(f"READ_ONLY({pointer})")
@@ -158,9 +128,9 @@ class _Untangling:
             self._ends(values[0], self.names.register(layout.registers))
         mirrors = {q: radix - 1 - q + start for q in range(start, radix)}
         for position, mirror in mirrors.items():
-            part = position * layout.slots + slot
+            step = position * layout.slots + slot
             if position < mirror:
-                self._pair(values[position], values[mirror], self._by_constant(part))
+                self._pair(values[position], values[mirror], self._by_constant(step))
             elif position == mirror:
                 value = Complex.named(values[position]).conjugate()
                 self.body.assign(
@@ -191,11 +161,12 @@ class _Untangling:
         body.assign(low, sums)
         body.assign(high, differences)
 
-    def _by_constant(self, part: int) -> Turned:
-        part = part if self.inverse else -part
-        return lambda value: self.body.rotate(value, part, self.turns)
+    def _by_constant(self, step: int) -> Turned:
+        part = step * self.threads
+        turns = part if self.inverse else -part
+        return lambda value: self.body.rotate(value, turns, 2 * self.length)
 
-    def _by_root(self, root: Complex, part: int) -> Turned:
-        turned = self.body.rotate(root, -part, self.turns)
+    def _by_root(self, root: Complex, step: int) -> Turned:
+        turned = self.body.rotate(root, -step * self.threads, 2 * self.length)
         factor = turned.conjugate() if self.inverse else turned
         return lambda value: self.body.multiply(value, factor)

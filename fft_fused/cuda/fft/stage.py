@@ -27,6 +27,44 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """What a thread holds before or after a transform.
+
+    Attributes
+    ----------
+    register : int
+        In which complex register.
+    index : str
+        Which element, as text of the thread's number ``t``.
+    guard : str
+        The condition on ``t`` that the thread has it; empty if every thread has.
+    """
+
+    register: int
+    index: str
+    guard: str = ""
+
+
+def in_order(count: int, threads: int) -> tuple[Element, ...]:
+    """``count`` elements, thread t with ``t + i * threads`` in register i.
+
+    Examples
+    --------
+    >>> in_order(5, 4)[1]
+    Element(register=1, index='t + 4', guard='t < 1')
+    """
+    return tuple(
+        Element(register, f"t + {first}", below(count - first, threads))
+        for register, first in enumerate(range(0, count, threads))
+    )
+
+
+def below(limit: int, threads: int) -> str:
+    """The guard of the threads below a limit."""
+    return f"t < {limit}" if limit < threads else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """The DFTs of one radix, dealt out to threads.
 
