@@ -81,38 +81,43 @@ def table_of(fft):
     return twiddle_table(fft)
 
 
-def _function(name: str, fft, sign: int) -> str:
-    """A C function of one block: loads, the phases, stores."""
+def work(fft, sign: int) -> list[list[str]]:
+    """Loads from ``in``, the phases, stores to ``out``; ``real`` and ``value`` are types."""
     real = isinstance(fft, RealFFT)
-    kind = "double" if (fft.block if real else fft).double else "float"
-    loads, stores = (fft.bins, fft.samples) if real and fft.inverse else (_before(fft), _after(fft))
-    single = real and not fft.packed
-    load = "r.x[{0}].re = ((const real*)in)[{1}]; r.x[{0}].im = 0;"
-    load = load if single and not fft.inverse else "r.x[{0}] = ((const value*)in)[{1}];"
-    store = "((real*)out)[{1}] = r.x[{0}].re;"
-    store = store if single and fft.inverse else "((value*)out)[{1}] = r.x[{0}];"
-    blocks = [_moves(loads, load), *phases_of(fft, sign, "r.x"), _moves(stores, store)]
+    before = fft.samples if real else fft.places
+    after = fft.bins if real else fft.places
+    if real and fft.inverse:
+        before, after = after, before
+    load = "r.x[{0}] = ((const value*)in)[{1}];"
+    store = "((value*)out)[{1}] = r.x[{0}];"
+    if real and not fft.packed:
+        if fft.inverse:
+            store = "((real*)out)[{1}] = r.x[{0}].re;"
+        else:
+            load = "r.x[{0}].re = ((const real*)in)[{1}]; r.x[{0}].im = 0;"
+    return [_moves(before, load), *phases_of(fft, sign, "r.x"), _moves(after, store)]
+
+
+def real_type(fft) -> str:
+    """The C++ type of a transform's reals."""
+    return "double" if (fft.block if isinstance(fft, RealFFT) else fft).double else "float"
+
+
+def _function(name: str, fft, sign: int) -> str:
+    """A C function of one block."""
     return f"""
 extern "C" void {name}(const void* in, void* out, void* shared, const void* table,
     const int* order, int threads) {{
-  using real = {kind};
-  using value = complex_t<{kind}>;
+  using real = {real_type(fft)};
+  using value = complex_t<real>;
   struct registers_t {{ value x[{fft.registers}]; }};
   auto* all = new registers_t[threads];
   const value* tw = (const value*)table;
   real* s = (real*)shared;
-  {"".join(_loop(lines) for lines in blocks)}
+  {"".join(_loop(lines) for lines in work(fft, sign))}
   delete[] all;
 }}
 """
-
-
-def _before(fft):
-    return fft.samples if isinstance(fft, RealFFT) else fft.places
-
-
-def _after(fft):
-    return fft.bins if isinstance(fft, RealFFT) else fft.places
 
 
 def _moves(elements, text: str) -> list[str]:
@@ -132,17 +137,18 @@ def _orders(threads: int) -> list[np.ndarray]:
     return [rising, rising[::-1].copy(), np.random.default_rng(threads).permutation(rising)]
 
 
+def result_of(fft) -> np.ndarray:
+    """Memory for a result, full of NaN."""
+    kind = signal(fft).dtype.char
+    if not isinstance(fft, RealFFT):
+        return np.full(fft.length, np.nan, kind)
+    count = fft.length if fft.inverse else fft.length // 2 + 1
+    return np.full(count, np.nan, kind.lower() if fft.inverse else kind.upper())
+
+
 def _run(function, fft, x, order) -> np.ndarray:
-    """The result in fresh memory, full of NaN."""
-    real = isinstance(fft, RealFFT)
-    if not real:
-        out = np.full(fft.length, np.nan, x.dtype)
-    elif fft.inverse:
-        out = np.full(fft.length, np.nan, x.real.dtype)
-    else:
-        out = np.full(fft.length // 2 + 1, np.nan, x.dtype.char.upper())
+    out = result_of(fft)
     shared = np.full(max(fft.shared_reals, 1), np.nan, x.real.dtype)
-    table = table_of(fft)
-    arrays = (np.ascontiguousarray(x), out, shared, table, order)
+    arrays = (x, out, shared, table_of(fft), order)
     function(*(ctypes.c_void_p(a.ctypes.data) for a in arrays), len(order))
     return out

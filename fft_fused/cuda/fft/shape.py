@@ -16,6 +16,7 @@ _LARGEST_RADIX = 32
 _MOST_THREADS = 1024
 _SHARED_BYTES = 227 * 1024
 _REGISTERS = 65536
+_WORDS = 64
 _CANDIDATES = 5
 
 
@@ -187,12 +188,12 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
 
 
 def _most_elements(double: bool) -> int:
-    return 32 if double else 64
+    return 2 * _WORDS // _words(1, double)
 
 
 def _registers(fft: BlockFFT) -> int:
     """Registers of 32 bits a thread will need, roughly."""
-    return fft.registers * (4 if fft.double else 2) + 24
+    return _words(fft.registers, fft.double) + 24
 
 
 def _distinct(found: list[BlockFFT]) -> list[BlockFFT]:
@@ -250,8 +251,13 @@ def cost(fft: BlockFFT) -> float:
         share = stage.slots * fft.threads / stage.count
         work += share * (0.2 + 0.03 * _prime_sum(stage.radix))
     uncoalesced = 0.4 * max(0.0, math.log2(16 / fft.threads)) + (fft.threads < 4)
-    size = math.log2(fft.elements / 16)
-    return len(fft.exchanges) + work + uncoalesced + 0.3 * abs(size) + 0.5 * max(0.0, size - 1)
+    size, room = math.log2(fft.elements / 16), math.log2(_WORDS / _words(fft.elements, fft.double))
+    return len(fft.exchanges) + work + uncoalesced + 0.3 * abs(size) - min(0.0, room)
+
+
+def _words(elements: int, double: bool) -> int:
+    """Registers of 32 bits for complex values."""
+    return elements * (4 if double else 2)
 
 
 def _prime_sum(number: int) -> int:
