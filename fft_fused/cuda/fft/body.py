@@ -73,6 +73,10 @@ class Body:
         self.lines.append(f"const complex_t<{self.type}> z{self.count}_ = {text};")
         return Complex.named(f"z{self.count}_")
 
+    def assign(self, name: str, value: Complex) -> None:
+        """Set a C++ variable of type ``complex_t``."""
+        self.lines.append(f"{name}.re = {value.re}; {name}.im = {value.im};")
+
     def add_reals(self, a: Real, b: Real) -> Real:
         if a.negative and b.negative:
             return -self.let(f"{a.name} + {b.name}")

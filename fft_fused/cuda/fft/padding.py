@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import gcd
 
 import numpy as np
 
-from .stage import Stage
+from .stage import Place, Stage
 
+Exchanges = tuple[tuple[Stage, Stage], ...]
 _WARP = 32
 _BANK_BYTES = 128
 _WARPS_COUNTED = 8
+_SHIFTS = (0, 6, 5, 4, 3, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,81 +33,100 @@ class Padding:
 
     def size(self, length: int) -> int:
         """Elements that an FFT takes in shared memory."""
-        last = length - 1
-        return last + (last >> self.shift if self.shift else 0) + 1 + self.extra
+        return int(self.places(np.array(length - 1))) + 1 + self.extra
 
-    def address(self, base: str, offset: int, multiple: int = 1) -> str:
-        """The place of element ``base + offset``, where base is a multiple of ``multiple``.
+    def definitions(self, place: Place) -> list[str]:
+        """What ``address`` of the place refers to."""
+        defined = [f"const unsigned {place.name} = {place.definition};"]
+        if self.shift:
+            padded = f"{place.name} + ({place.name} >> {self.shift})"
+            defined.append(f"const unsigned {_padded(place.name)} = {padded};")
+        return defined
 
-        ``base`` is an unsigned name, and the name with a ``p`` before its last underscore is
-        its own place.
+    def address(self, place: Place) -> str:
+        """Where an element lies, as text; constants are padded here rather than on the device.
+
+        Examples
+        --------
+        >>> place = Place("d_", "u_ * 16u", 3, 16)
+        >>> Padding(4).address(place), Padding(5).address(place.moved(16))
+        ('dp_ + 3u', 'd_ + 19u + ((d_ + 19u) >> 5)')
         """
         if not self.shift:
-            return f"{base} + {offset}"
+            return f"{place.name} + {place.offset}u"
         step = 1 << self.shift
-        if offset % step < gcd(multiple, step):
-            return f"{base[:-1]}p_ + {offset + (offset >> self.shift)}"
-        return f"{base} + {offset} + (({base} + {offset}) >> {self.shift})"
+        if place.offset % step < gcd(place.multiple, step):
+            return f"{_padded(place.name)} + {place.offset + (place.offset >> self.shift)}u"
+        index = f"{place.name} + {place.offset}u"
+        return f"{index} + (({index}) >> {self.shift})"
+
+
+def _padded(name: str) -> str:
+    return f"{name[:-1]}p_"
 
 
 @cache
-def padding_of(stages: tuple[Stage, ...], unit_bytes: int) -> Padding:
+def padding_of(exchanges: Exchanges, length: int, unit_bytes: int) -> Padding:
     """The padding with the fewest bank conflicts, the least memory among equals.
 
+    Parameters
+    ----------
+    exchanges : tuple of pairs of Stage
+        Who writes shared memory, and who reads it then.
+    length : int
+        Elements in shared memory.
+    unit_bytes : int
+        Bytes that a thread moves at a time.
+
     Examples
     --------
-    >>> padding_of((Stage(256, 16, 16, 1), Stage(256, 16, 16, 16)), 8)
+    >>> padding_of(((Stage(256, 16, 16, 1), Stage(256, 16, 16, 16)),), 256, 8)
     Padding(shift=4, extra=0)
     """
-    threads = stages[0].threads if stages else 1
-    extras = range(0, 5) if threads < _WARP else (0,)
-    choices = [Padding(shift, extra) for shift in (0, 6, 5, 4, 3) for extra in extras]
-    length = stages[0].length if stages else 1
-    return min(choices, key=lambda p: (conflicts(stages, p, unit_bytes), p.size(length)))
+    if not exchanges:
+        return Padding()
+    extras = range(0, 5) if exchanges[0][0].threads < _WARP else (0,)
+    choices = [Padding(shift, extra) for shift in _SHIFTS for extra in extras]
+    return min(choices, key=lambda p: (conflicts(exchanges, p, length, unit_bytes), p.size(length)))
 
 
-def conflicts(stages: tuple[Stage, ...], padding: Padding, unit_bytes: int) -> int:
+def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: int) -> int:
     """Extra passes through shared memory, over the accesses of the first warps.
 
-    A warp's access is served in as many passes as the most distinct places in one bank group;
-    each group of lanes that fills 128 bytes is served by itself.
+    Lanes that fill 128 bytes are served together, in as many passes as the most distinct places
+    in one bank.
 
     Examples
     --------
-    >>> stages = Stage(256, 16, 16, 1), Stage(256, 16, 16, 16)
-    >>> conflicts(stages, Padding(), 8) > 0, conflicts(stages, Padding(4), 8)
+    >>> exchange = ((Stage(256, 16, 16, 1), Stage(256, 16, 16, 16)),)
+    >>> conflicts(exchange, Padding(), 256, 8) > 0, conflicts(exchange, Padding(4), 256, 8)
     (True, 0)
     """
-    groups = _BANK_BYTES // unit_bytes
-    rows = [places.reshape(-1, groups) for places in _accesses(stages, padding)]
-    return _extra_passes(np.concatenate(rows), groups) if rows else 0
-
-
-def _extra_passes(rows: np.ndarray, groups: int) -> int:
-    """For rows of lanes' places, -1 for an idle one: passes beyond one a row."""
-    places = np.sort(rows, axis=1)
+    lanes = _BANK_BYTES // unit_bytes
+    indices, numbers = _accesses(exchanges)
+    places = np.where(indices < 0, -1, padding.places(indices) + numbers * padding.size(length))
+    places = np.sort(places.reshape(-1, lanes), axis=1)
     counted = places >= 0
     counted[:, 1:] &= places[:, 1:] != places[:, :-1]
-    cells = np.arange(len(rows))[:, None] * groups + places % groups
-    passes = np.bincount(cells[counted], minlength=rows.size).reshape(rows.shape).max(axis=1)
+    cells = np.arange(len(places))[:, None] * lanes + places % lanes
+    passes = np.bincount(cells[counted], minlength=places.size).reshape(places.shape).max(axis=1)
     return int(np.maximum(passes - 1, 0).sum())
 
 
-def _accesses(stages: tuple[Stage, ...], padding: Padding) -> Iterator[np.ndarray]:
-    """The places of each access of the first warps, one array of lanes each."""
-    if not stages:
-        return
-    length, threads = stages[0].length, stages[0].threads
-    lanes = np.arange(_WARP * max(1, min(_WARPS_COUNTED, threads // _WARP)))
-    thread, start = lanes % threads, lanes // threads * padding.size(length)
-    order = Stage(length, threads, 1, 1)
-    pairs = [*zip(stages[:-1], stages[1:], strict=True), (stages[-1], order)]
-    for writer, reader in pairs:
-        if writer is stages[-1] and order.slots % writer.radix == 0:
-            continue
-        for stage, move in ((writer, writer.writes), (reader, reader.reads)):
-            for slot in range(stage.slots):
-                numbers = thread + slot * threads
-                for position in range(stage.radix):
-                    places = padding.places(move(numbers, position)) + start
-                    yield np.where(numbers < stage.count, places, -1)
+@lru_cache(64)
+def _accesses(exchanges: Exchanges) -> tuple[np.ndarray, np.ndarray]:
+    """Elements that each lane of the first warps accesses, and the number of its FFT.
+
+    A row for each access; -1 for an idle lane.
+    """
+    threads = exchanges[0][0].threads
+    warps = max(1, min(_WARPS_COUNTED, threads // _WARP))
+    number, thread = np.divmod(np.arange(_WARP * warps), threads)
+    rows = [
+        elements(thread, slot, position)
+        for writer, reader in exchanges
+        for stage, elements in ((writer, writer.writes), (reader, reader.reads))
+        for slot in range(stage.slots)
+        for position in range(stage.radix)
+    ]
+    return np.array(rows), number

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
-from .padding import Padding, padding_of
-from .stage import Stage
+from .padding import Exchanges, Padding, padding_of
+from .stage import Element, Stage, in_order
 
 LARGEST_PRIME = 31
 _LARGEST_RADIX = 32
 _MOST_THREADS = 1024
 _SHARED_BYTES = 227 * 1024
 _REGISTERS = 65536
+_WORDS = 64
 _CANDIDATES = 5
 
 
@@ -39,7 +41,7 @@ class BlockFFT:
     --------
     >>> fft = BlockFFT(4096, 16, (16, 16, 16))
     >>> fft.threads, fft.shared_reals, fft.twiddles
-    (256, 8704, 1088)
+    (256, 8702, 1088)
     """
 
     length: int
@@ -74,6 +76,16 @@ class BlockFFT:
         )
 
     @property
+    def order(self) -> Stage:
+        """Elements where they are before and after."""
+        return Stage(self.length, self.threads)
+
+    @property
+    def places(self) -> tuple[Element, ...]:
+        """What each register holds, before and after."""
+        return in_order(self.length, self.threads)
+
+    @property
     def reorders(self) -> bool:
         """Must the result go through shared memory once more to come out in order?"""
         return bool(self.radices) and self.elements % self.radices[-1] != 0
@@ -84,19 +96,45 @@ class BlockFFT:
         return max([self.elements, *(stage.registers for stage in self.stages)])
 
     @property
-    def exchanges(self) -> int:
-        """Trips through shared memory."""
-        return max(len(self.radices) - 1, 0) + self.reorders
+    def layouts(self) -> tuple[Stage, ...]:
+        """Where elements are, between trips through shared memory."""
+        in_order = bool(self.radices) and not self.reorders
+        return self.stages if in_order else (*self.stages, self.order)
+
+    @property
+    def start(self) -> Stage:
+        """Elements as the first step has them."""
+        return self.layouts[0]
+
+    @property
+    def end(self) -> Stage:
+        """Elements as the last step leaves them."""
+        return self.layouts[-1]
+
+    @property
+    def span(self) -> int:
+        """Elements in shared memory."""
+        return self.length
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """Trips through shared memory: who writes it, and who reads it then."""
+        return tuple(pairwise(self.layouts))
+
+    @property
+    def real_bytes(self) -> int:
+        """Bytes of a real."""
+        return 8 if self.double else 4
 
     @property
     def unit_bytes(self) -> int:
         """Bytes of what is exchanged at a time."""
-        return (4 << self.double) << (not self.split)
+        return self.real_bytes << (not self.split)
 
     @property
     def padding(self) -> Padding:
         """Where in shared memory an element goes."""
-        return padding_of(self.stages, self.unit_bytes)
+        return padding_of(self.exchanges, self.length, self.unit_bytes)
 
     @property
     def shared_reals(self) -> int:
@@ -129,7 +167,7 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
     Examples
     --------
     >>> [(fft.elements, fft.radices) for fft in shapes(8192)[:2]]
-    [(32, (32, 32, 8)), (16, (16, 16, 16, 2))]
+    [(32, (32, 32, 8)), (16, (16, 32, 16))]
     """
     if length == 1:
         return (BlockFFT(1, 1, (), double),)
@@ -144,18 +182,18 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
                 fft = BlockFFT(length, elements, ordered, double)
                 if _registers(fft) <= _REGISTERS // (-(-threads // 32) * 32):
                     found.append(fft)
-    found.sort(key=_cost)
+    found.sort(key=cost)
     fitting = [_fitting(fft) for fft in _distinct(found)]
     return tuple(fft for fft in fitting if fft is not None)
 
 
 def _most_elements(double: bool) -> int:
-    return 32 if double else 64
+    return 2 * _WORDS // _words(1, double)
 
 
 def _registers(fft: BlockFFT) -> int:
     """Registers of 32 bits a thread will need, roughly."""
-    return fft.registers * (4 if fft.double else 2) + 24
+    return _words(fft.registers, fft.double) + 24
 
 
 def _distinct(found: list[BlockFFT]) -> list[BlockFFT]:
@@ -169,8 +207,9 @@ def _distinct(found: list[BlockFFT]) -> list[BlockFFT]:
 def _fitting(fft: BlockFFT) -> BlockFFT | None:
     """The shape, split if it must be, that fits in shared memory."""
     for split in (False, True):
-        trial = BlockFFT(fft.length, fft.elements, fft.radices, fft.double, split)
-        if trial.shared_reals * (8 if fft.double else 4) <= _SHARED_BYTES:
+        trial = replace(fft, split=split)
+        most = trial.length * trial.unit_bytes * 5 // 4
+        if most <= _SHARED_BYTES or trial.shared_reals * trial.real_bytes <= _SHARED_BYTES:
             return trial
     return None
 
@@ -205,15 +244,20 @@ def _ordered(radices: tuple[int, ...], elements: int) -> tuple[int, ...] | None:
     return (whole[0], *rest, *last)
 
 
-def _cost(fft: BlockFFT) -> float:
+def cost(fft: BlockFFT) -> float:
     """Time an element, in trips through shared memory: a guess that sorts candidates."""
     work = 0.0
     for stage in fft.stages:
         share = stage.slots * fft.threads / stage.count
         work += share * (0.2 + 0.03 * _prime_sum(stage.radix))
     uncoalesced = 0.4 * max(0.0, math.log2(16 / fft.threads)) + (fft.threads < 4)
-    size = math.log2(fft.elements / 16)
-    return fft.exchanges + work + uncoalesced + 0.3 * abs(size) + 0.5 * max(0.0, size - 1)
+    size, room = math.log2(fft.elements / 16), math.log2(_WORDS / _words(fft.elements, fft.double))
+    return len(fft.exchanges) + work + uncoalesced + 0.3 * abs(size) - min(0.0, room)
+
+
+def _words(elements: int, double: bool) -> int:
+    """Registers of 32 bits for complex values."""
+    return elements * (4 if double else 2)
 
 
 def _prime_sum(number: int) -> int:

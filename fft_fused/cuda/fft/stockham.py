@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .body import Body, Complex
+from .chain import Memory, Names, Step, phases_of
 from .codelets import dft
 from .shape import BlockFFT
 from .stage import Stage
 from .twiddles import table_starts, twiddle_table
 
-__all__ = ["phases", "twiddle_table"]
+__all__ = ["block_steps", "phases", "twiddle_table"]
 
 
 def phases(
@@ -41,158 +40,54 @@ def phases(
 
     Examples
     --------
-    >>> [len(lines) for lines in phases(BlockFFT(2, 2, (2,)), -1)]
-    [9]
+    >>> [len(lines) for lines in phases(BlockFFT(4, 2, (2, 2)), -1)]
+    [14, 17]
     """
-    text = _Text(fft, sign, registers, shared, twiddle)
-    done: list[list[str]] = []
-    current = ["const unsigned u_ = t;"]
-    for number, stage in enumerate(fft.stages):
-        current += text.compute(number)
-        last = number == len(fft.stages) - 1
-        if not last or fft.reorders:
-            reader = Stage(fft.length, fft.threads, 1, 1) if last else fft.stages[number + 1]
-            parts = (".re", ".im") if fft.split else ("",)
-            for part in parts:
-                if number or part == ".im":
-                    done.append(current)
-                    current = ["const unsigned u_ = t;"]
-                current += text.write(stage, part)
-                done.append(current)
-                current = ["const unsigned u_ = t;", *text.read(reader, part)]
-    return [*done, current]
+    names = Names(registers, shared, twiddle)
+    memory = Memory(shared, fft.double, fft.split, fft.padding)
+    return phases_of(block_steps(fft, sign, names, fft.layouts), memory, names)
 
 
-@dataclass(frozen=True, slots=True)
-class _Base:
-    """The index of an element: a name, what it is a multiple of, and a constant."""
-
-    name: str
-    multiple: int
-    constant: int
-    definition: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Text:
-    fft: BlockFFT
-    sign: int
-    registers: str
-    shared: str
-    twiddle: str
-
-    @property
-    def type(self) -> str:
-        return "double" if self.fft.double else "float"
-
-    def register(self, stage: Stage, slot: int, position: int) -> str:
-        return f"{self.registers}[{slot + position * stage.slots}]"
-
-    def compute(self, number: int) -> list[str]:
-        """DFTs from registers to registers."""
-        stage = self.fft.stages[number]
-        body = Body(self.fft.double)
-        twiddles: dict[str, list[Complex]] = {}
-        for slot in range(stage.slots):
-            names = [self.register(stage, slot, q) for q in range(stage.radix)]
-            values = [Complex.named(name) for name in names]
-            partial = stage.is_partial(slot)
-            body.lines += self._guard(stage, slot) if partial else []
-            if stage.stride > 1:
-                index = _twiddle_index(stage, slot)
-                if index not in twiddles:
-                    found = self._twiddles(body, number, index)
-                    if not partial:
-                        twiddles[index] = found
-                else:
-                    found = twiddles[index]
-                pairs = zip(values[1:], found, strict=True)
-                values = [values[0], *(body.multiply(value, w) for value, w in pairs)]
-            for name, value in zip(names, dft(body, values, self.sign), strict=True):
-                body.lines.append(f"{name}.re = {value.re}; {name}.im = {value.im};")
-            body.lines += ["}"] if partial else []
-        return body.lines
-
-    def _twiddles(self, body: Body, number: int, index: str) -> list[Complex]:
-        """Powers 1 to radix - 1 of a twiddle."""
-        stage = self.fft.stages[number]
-        start = table_starts(self.fft)[number]
-        powers: dict[int, Complex] = {}
-        for place, power in enumerate(stage.powers):
-            at = start + place * stage.stride
-            value = body.complex_of(f"READ_ONLY({self.twiddle} + ({index} + {at}u))")
-            powers[power] = value.conjugate() if self.sign > 0 else value
-        for power in range(1, stage.radix):
-            if power not in powers:
-                high = 1 << (power.bit_length() - 1)
-                powers[power] = body.multiply(powers[high], powers[power - high])
-        return [powers[power] for power in range(1, stage.radix)]
-
-    def write(self, stage: Stage, part: str) -> list[str]:
-        """Registers of a stage to shared memory."""
-        return self._move(stage, part, write=True)
-
-    def read(self, stage: Stage, part: str) -> list[str]:
-        """Shared memory to registers of a stage."""
-        return self._move(stage, part, write=False)
-
-    def _move(self, stage: Stage, part: str, write: bool) -> list[str]:
-        lines: list[str] = []
-        step = stage.stride if write else stage.count
-        memory = self.shared if part else f"((complex_t<{self.type}>*)({self.shared}))"
-        for slot in range(stage.slots):
-            base = _write_base(stage, slot) if write else _read_base(stage, slot)
-            if base.definition is not None and base.definition not in lines:
-                lines.append(base.definition)
-                if self.fft.padding.shift:
-                    name = base.name[:-1]
-                    lines.append(
-                        f"const unsigned {name}p_ = {name}_ + ({name}_ >> {self.fft.padding.shift});"
-                    )
-            partial = stage.is_partial(slot)
-            lines += self._guard(stage, slot) if partial else []
-            for position in range(stage.radix):
-                place = self.fft.padding.address(
-                    base.name, base.constant + position * step, base.multiple
-                )
-                register = self.register(stage, slot, position) + part
-                target = f"{memory}[{place}]"
-                lines.append(f"{target} = {register};" if write else f"{register} = {target};")
-            lines += ["}"] if partial else []
-        return lines
-
-    @staticmethod
-    def _guard(stage: Stage, slot: int) -> list[str]:
-        return [f"if (u_ < {stage.count - slot * stage.threads}u) {{"]
+def block_steps(fft: BlockFFT, sign: int, names: Names, layouts: tuple[Stage, ...]) -> list[Step]:
+    """The steps of an FFT in its own layouts, or in others that do DFTs in another order."""
+    steps = []
+    for number, layout in enumerate(layouts):
+        is_stage = number < len(fft.radices)
+        lines = _transform(fft, number, layout, sign, names) if is_stage else []
+        steps.append(Step(layout, tuple(lines), layout))
+    return steps
 
 
-def _read_base(stage: Stage, slot: int) -> _Base:
-    return _Base("e_", 1, slot * stage.threads, "const unsigned e_ = u_;")
+def _transform(fft: BlockFFT, number: int, stage: Stage, sign: int, names: Names) -> list[str]:
+    """Twiddles and DFTs of a stage, from registers to registers."""
+    body = Body(fft.double)
+    shared: dict[str, list[Complex]] = {}
+    for slot in range(stage.slots):
+        guard = stage.guard(slot)
+        body.lines += [f"if ({guard}) {{"] if guard else []
+        registers = [names.register(stage.register(slot, q)) for q in range(stage.radix)]
+        values = [Complex.named(name) for name in registers]
+        if stage.stride > 1:
+            place = stage.twiddle_place(slot)
+            index = f"{place.definition} + {place.offset}u + {table_starts(fft)[number]}u"
+            powers = shared.get(index) or _powers(body, stage, f"{names.twiddle} + ({index}", sign)
+            shared |= {} if guard else {index: powers}
+            pairs = zip(values[1:], powers, strict=True)
+            values = [values[0], *(body.multiply(value, w) for value, w in pairs)]
+        for name, value in zip(registers, dft(body, values, sign), strict=True):
+            body.assign(name, value)
+        body.lines += ["}"] if guard else []
+    return ["{", *body.lines, "}"]
 
 
-def _write_base(stage: Stage, slot: int) -> _Base:
-    threads, stride, radix = stage.threads, stage.stride, stage.radix
-    first = slot * threads
-    if stride >= stage.count or (stride % threads == 0):
-        block, within = divmod(first, stride)
-        return _Base("d_", 1, block * stride * radix + within, "const unsigned d_ = u_;")
-    if threads % stride == 0:
-        text = f"u_ / {stride}u * {stride * radix}u + u_ % {stride}u" if stride > 1 else ""
-        text = text or f"u_ * {radix}u"
-        multiple = radix if stride == 1 else 1
-        return _Base("d_", multiple, first * radix, f"const unsigned d_ = {text};")
-    j = f"(u_ + {first}u)"
-    text = f"{j} / {stride}u * {stride * radix}u + {j} % {stride}u"
-    return _Base(f"d{slot}_", 1, 0, f"const unsigned d{slot}_ = {text};")
-
-
-def _twiddle_index(stage: Stage, slot: int) -> str:
-    """The number of a DFT within its stride, as text."""
-    threads, stride, first = stage.threads, stage.stride, slot * stage.threads
-    if stride >= stage.count:
-        return f"u_ + {first}u"
-    if threads % stride == 0:
-        return f"u_ % {stride}u"
-    if stride % threads == 0:
-        return f"u_ + {first % stride}u"
-    return f"(u_ + {first}u) % {stride}u"
+def _powers(body: Body, stage: Stage, pointer: str, sign: int) -> list[Complex]:
+    """Powers 1 to radix - 1 of a twiddle, of which the table has a few."""
+    powers: dict[int, Complex] = {}
+    for place, power in enumerate(stage.powers):
+        value = body.complex_of(f"READ_ONLY({pointer} + {place * stage.stride}u))")
+        powers[power] = value.conjugate() if sign > 0 else value
+    for power in range(1, stage.radix):
+        if power not in powers:
+            high = 1 << (power.bit_length() - 1)
+            powers[power] = body.multiply(powers[high], powers[power - high])
+    return [powers[power] for power in range(1, stage.radix)]
