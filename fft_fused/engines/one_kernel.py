@@ -157,6 +157,7 @@ class _Runner:
         self._outputs = problem.outputs
         self._has_scalars = any(n.op == "scalar" for n in problem.inputs)
         self._best: dict[int, _Variant] = {}
+        self.laps: dict[int, list[float]] = {}
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations still to do."""
@@ -188,6 +189,7 @@ class _Runner:
         side_by_side(self.prepare(resources.device))
         laps = [_lap(v, inputs, outputs, resources) for v in self.variants]
         best = self.variants[laps.index(min(laps))]
+        self.laps[resources.device] = laps
         self._best[resources.device] = best
         return best
 
