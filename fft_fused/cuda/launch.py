@@ -7,6 +7,14 @@ from typing import Any
 
 from .compile import arch_for, compiled
 from .kernels import Kernel
+from .link import linked
+
+
+def machine_code(kernel: Kernel, arch: str) -> bytes:
+    """Compiled, and linked with LTO-IR of users where it calls some; or from the disk cache."""
+    if kernel.links:
+        return linked(kernel.source, kernel.links, arch)
+    return compiled(kernel.source, arch)
 
 
 class LoadedKernel:
@@ -31,7 +39,7 @@ class LoadedKernel:
         with self._lock, cupy.cuda.Device(device) as place:
             if device not in self._functions:
                 module = cupy.cuda.function.Module()
-                module.load(compiled(self.kernel.source, arch_for(place.compute_capability)))
+                module.load(machine_code(self.kernel, arch_for(place.compute_capability)))
                 self._functions[device] = module.get_function(self.kernel.name)
         return self._functions[device]
 

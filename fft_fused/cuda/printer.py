@@ -21,7 +21,7 @@ from .operators import suffix, template
 
 _STRUCTURE = {
     *("remap", "reshape", "transpose", "broadcast_to", "pairs", "unpair", "frames", "concat"),
-    *("update", "iota", "const", "astype", "operand", "scalar"),
+    *("update", "iota", "const", "astype", "operand", "scalar", "call"),
 }
 
 
@@ -154,6 +154,10 @@ class Printer:
         return self._value(
             node.dtype, converted(self.element(node.args[0], index), node.args[0].dtype, node.dtype)
         )
+
+    def _call(self, node: Node, index: indexing.Index) -> str:
+        args = [self.element(a, _broadcast(index, node, a)) for a in node.args]
+        return self._value(node.dtype, f"{node.attr.symbol}({', '.join(args)})")
 
     def _multiply(self, node: Node, index: indexing.Index) -> str:
         """A complex number times a real one takes two products."""
