@@ -87,7 +87,7 @@ class DeviceFunction:
         ImportError
             Without NVRTC or nvJitLink.
         """
-        from .cuda.compile import arch_for
+        from .cuda.compile import latest_arch
         from .cuda.kernels import map_kernel
         from .cuda.launch import machine_code
         from .expr.node import Node
@@ -96,7 +96,7 @@ class DeviceFunction:
         inputs = [Node("operand", (), k, (1,), d) for k, d in enumerate(dtypes)]
         output = call(self._function, *inputs)
         kernel = map_kernel("check", output, inputs, {id(n): (1,) for n in inputs})
-        machine_code(kernel, arch or arch_for("999"))
+        machine_code(kernel, arch or latest_arch())
 
     def __eq__(self, other: Any) -> Any:
         same = isinstance(other, DeviceFunction)

@@ -45,12 +45,21 @@ def nvrtc_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def arch_for(capability: str) -> str:
-    """The target for a GPU, as ``sm_90`` for capability "90"; PTX where NVRTC is older than it."""
+def latest_arch() -> str:
+    """The latest target with machine code."""
+    return f"sm_{max(_supported())}"
+
+
+def _supported() -> list[int]:
     library = nvrtc()
     status, supported = library.nvrtcGetSupportedArchs()
     _require(library, status)
-    wanted = int(capability)
+    return [int(arch) for arch in supported]
+
+
+def arch_for(capability: str) -> str:
+    """The target for a GPU, as ``sm_90`` for capability "90"; PTX where NVRTC is older than it."""
+    supported, wanted = _supported(), int(capability)
     if wanted in supported:
         return f"sm_{wanted}"
     older = [a for a in supported if a < wanted]

@@ -58,28 +58,29 @@ def _cached(
 def _link(
     linker: Any, images: Sequence[tuple[str, bytes]], links: Sequence[Link], arch: str, form: str
 ) -> bytes:
-    ptx = arch.startswith("compute")
-    target = f"-arch={arch.replace('compute', 'sm')}"
+    options = ["-lto", f"-arch={arch.replace('compute', 'sm')}"]
     if form == "ltoir":
-        return bytes(linker.link(images, ["-lto", target], "ltoir"))
-    code = bytes(linker.link(images, ["-lto", target, *(["-ptx"] if ptx else [])], _form(ptx)))
-    kept = [link for link in links if link.name.encode() in code and not link.by_address]
-    if kept:
-        text = code if ptx else linker.link(images, ["-lto", target, "-ptx"], "ptx")
-        _check_types(text.decode(errors="replace"), kept)
-    return code
+        return bytes(linker.link(images, options, "ltoir"))
+    kept = [link for link in links if not link.by_address]
+    if not arch.startswith("compute"):
+        code = bytes(linker.link(images, options, "cubin"))
+        kept = [link for link in kept if link.name.encode() in code]
+        if not kept:
+            return code
+    ptx = bytes(linker.link(images, [*options, "-ptx"], "ptx"))
+    _check(ptx.decode(errors="replace"), kept, images)
+    return ptx if arch.startswith("compute") else code
 
 
-def _form(ptx: bool) -> str:
-    return "ptx" if ptx else "cubin"
-
-
-def _check_types(ptx: str, links: Sequence[Link]) -> None:
-    """C symbols have no types: a call whose type is not the function's goes by its address."""
-    for link in links:
-        if re.search(rf"mov\.\w+\s+%\w+, {re.escape(link.name)};", ptx):
+def _check(ptx: str, links: Sequence[Link], images: Sequence[tuple[str, bytes]]) -> None:
+    """What the linker lets pass: in PTX a function that is not there; and, since C symbols have no
+    types, a call whose type is not the function's. Such a call goes by the function's address."""
+    for name in (link.name for link in links):
+        if re.search(rf"\.extern\s+\.func[^;]*\b{name}\b", ptx):
+            raise CompileError(_explained("", f"Unresolved extern function '{name}'", images))
+        if re.search(rf"mov\.\w+\s+%\w+, {name};", ptx):
             raise CompileError(
-                f"the LTO-IR device function {link.name} has other argument or result types than "
+                f"the LTO-IR device function {name} has other argument or result types than "
                 "its signature. Types are those of C++, a complex number is one float2 or double2; "
                 "of numba's LTO-IR give numba's own signature object, not a string"
             )
