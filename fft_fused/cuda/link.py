@@ -188,6 +188,6 @@ def _explained(status: str, log: str, images: Sequence[tuple[str, bytes]]) -> st
             f"\nThere is no function {missing[1]} in the LTO-IR: the name must be that of a "
             'function with C linkage (extern "C", or abi="c" in numba), or a mangled one'
         )
-    elif "ARCH_MISMATCH" in status:
+    elif "ARCH_MISMATCH" in status or "newer than target" in log:
         cure = "\nThe LTO-IR is for a later GPU than this one: compile it for an earlier one"
     return f"nvJitLink rejected device function {users}: {status}\n{log}{cure}"

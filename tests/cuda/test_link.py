@@ -156,11 +156,13 @@ def test_an_nvjitlink_older_than_nvrtc_is_refused(monkeypatch):
         link._linker.cache_clear()
 
 
+merges = pytest.mark.skipif(not link.can_merge(), reason="this nvJitLink gives no LTO-IR")
+
+
 class TestCallbacks:
+    @merges
     @pytest.mark.parametrize("arch", ARCHES)
     def test_one_ltoir_for_cufft(self, arch):
-        if not link.can_merge():
-            pytest.skip("this nvJitLink gives no LTO-IR")
         turned = gain(signature="complex64(complex64, float64)", name="turned")
         plan, _ = emulate.planned([fft(turned(Z, 0.5))], "cufft_callbacks")
         assert [launch.engine for launch in plan.launches] == ["cufft_callbacks"]
@@ -186,6 +188,7 @@ class TestCallbacks:
         assert [launch.engine for launch in plan.launches] == ["elementwise", "library"]
         assert "cannot merge the LTO-IR of turned into a callback" in str(plan.selection.others)
 
+    @merges
     def test_ltoir_goes_into_one_callback_only(self):
         turned = gain(signature="complex64(complex64, float64)", name="turned")
         plan, _ = emulate.planned([turned(fft(turned(Z, 0.5)), 0.5)], "cufft_callbacks")
