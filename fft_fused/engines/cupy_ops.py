@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+import numpy as np
+
 from ..cuda.kernels import map_kernel
 from ..cuda.launch import LoadedKernel
 from ..expr.key import numpy_key
@@ -148,7 +150,7 @@ def _call(node: Node, xp: Any) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         given = [xp.asarray(a, d) for a, d in zip(args, function.arguments, strict=True)]
-        shape = xp.broadcast_shapes(*(a.shape for a in given))
+        shape = np.broadcast_shapes(*(a.shape for a in given))
         given = [xp.broadcast_to(a, shape) for a in given]
         out = xp.empty(shape, function.result)
         if out.size:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,6 +14,7 @@ from fft_fused.cuda import compile as compiler
 from fft_fused.cuda.compile import LTO, compile_source
 from fft_fused.cuda.kernels import map_kernel, reduction_kernel
 from fft_fused.cuda.user_code import device_functions
+from fft_fused.engines import cupy_ops
 from fft_fused.engines.unfused import evaluate
 
 from . import emulate, host
@@ -213,3 +218,31 @@ def nvrtc():
 )
 def test_device_functions_are_found_in_a_source(source, found):
     assert device_functions(source) == found
+
+
+class _OnHost:
+    """A kernel that the host runs where a device would."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    def __call__(self, device, arguments):
+        function = getattr(host.library(self.kernel.source), self.kernel.name)
+        function(*(ctypes.c_void_p(a.__array_interface__["data"][0]) for a in arguments))
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_unfused_a_function_is_a_kernel_of_its_own(monkeypatch, dtype):
+    monkeypatch.setattr(cupy_ops, "LoadedKernel", _OnHost)
+    runtime = SimpleNamespace(runtime=SimpleNamespace(getDevice=lambda: 0))
+    names = ("asarray", "broadcast_to", "empty")
+    xp_like = SimpleNamespace(cuda=runtime, **{n: getattr(np, n) for n in names})
+    node = replace(rotated(Z, QUARTERS).node, dtype=np.dtype(dtype))
+    run = cupy_ops.device_function(node, xp_like)
+    z, k = (RNG.standard_normal((6, 16)) * (1 + 1j)).astype(dtype), np.arange(32, dtype=np.int32)
+    for given in ((z, k[::2]), (z[::-1, ::2], k[:6, None]), (z[:0], k[:16]), (z[0, 0], 3)):
+        got = run(*given)
+        wanted = np.array([1, 1j, -1, -1j])[np.asarray(given[1]) & 3] * given[0]
+        assert got.dtype == dtype
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
