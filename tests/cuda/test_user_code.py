@@ -196,7 +196,7 @@ class TestNVRTC:
 def nvrtc():
     try:
         compile_source("__global__ void k() {}", "sm_90")
-    except ImportError as error:
+    except Exception as error:  # the module is missing, or the library behind it
         pytest.skip(str(error))
 
 
