@@ -21,12 +21,17 @@ from .operators import suffix, template
 
 _STRUCTURE = {
     *("remap", "reshape", "transpose", "broadcast_to", "pairs", "unpair", "frames", "concat"),
-    *("update", "iota", "const", "astype", "operand", "scalar", "call"),
+    *("update", "iota", "const", "astype", "operand", "scalar"),
 }
 
 
 def unsupported(node: Node) -> str:
-    """Why a node has no C++ form; empty when it has one."""
+    """Why a node has no C++ form of its own; empty when it has one.
+
+    A user's function has none: an engine that takes it puts ``user_code`` into its source.
+    """
+    if node.op == "call":
+        return f"the user's function {node.attr}"
     if not is_supported(node.dtype):
         return f"dtype {node.dtype}"
     if node.op in _STRUCTURE or template(node) is not None:

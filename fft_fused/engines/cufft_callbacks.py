@@ -111,7 +111,7 @@ def _limits(transforms: Sequence[Node], problem: Problem) -> str:
         if largest_prime(node.attr.n) > _LARGEST_PRIME:
             return f"length {node.attr.n} has a prime factor above {_LARGEST_PRIME}"
     for node in problem.nodes:
-        reason = "" if node.op == "dft" else unsupported(node)
+        reason = "" if node.op in ("dft", "call") else unsupported(node)
         if reason:
             return f"no device code for {reason}"
     if has_copied_view(problem):

@@ -44,7 +44,7 @@ class Elementwise:
             other = kind == "reduce" and node.op not in COMMUTATIVE_REDUCTIONS
             if inner or other:
                 return Refusal(self.name, problem, f"{node.op} ends a kernel")
-            reason = "" if kind == "reduce" else unsupported(node)
+            reason = "" if kind == "reduce" or node.op == "call" else unsupported(node)
             if reason:
                 return Refusal(self.name, problem, f"no device code for {reason}")
         reason = clash(distinct(n.attr for n in problem.nodes if n.op == "call"))
