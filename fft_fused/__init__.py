@@ -22,7 +22,8 @@ from scipy.fft import (
 )
 
 from . import xp
-from .errors import LazyValueError, NotFusedError, RecordingError
+from .device_function import DeviceFunction, device_function
+from .errors import CompileError, LazyValueError, NotFusedError, RecordingError
 from .expr.node import ArraySpec
 from .fuse import Fused, compute, fuse
 from .lazy import LazyArray, lazy
@@ -36,6 +37,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ArraySpec",
+    "CompileError",
+    "DeviceFunction",
     "Fused",
     "LazyArray",
     "LazyValueError",
@@ -46,6 +49,7 @@ __all__ = [
     "cache_clear",
     "cache_info",
     "compute",
+    "device_function",
     "fhtoffset",
     "fuse",
     "get_workers",

@@ -7,6 +7,11 @@ class NotFusedError(RuntimeError):
     """Raised under ``options(strict=True)`` when part of an expression would run unfused."""
 
 
+class CompileError(RuntimeError):
+    """The compiler or linker for a GPU rejected a source: a device function's, as the message says,
+    or a generated one, which is a fault of this package."""
+
+
 class RecordingError(ValueError):
     """A recording that cannot be read as asked: the message names the file and the way out."""
 

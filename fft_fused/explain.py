@@ -143,6 +143,8 @@ def _describe(node: Node) -> str:
         case "remap":
             axis, mapping, _ = node.attr
             return f"index axis {axis} [{mapping}]"
+        case "call":
+            return f"{node.attr}()"
     if OPS[node.op].kind == "reduce":
         return f"{node.op} over axis {', '.join(map(str, node.attr[0]))}"
     return node.op

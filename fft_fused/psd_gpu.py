@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .cuda.compile import CompileError
 from .cuda.cufft import CufftError
+from .errors import CompileError
 from .expr.node import ArraySpec
 from .psd import (
     POWER,

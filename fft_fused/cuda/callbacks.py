@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..expr.node import Node, format_graph
+from ..expr.user_function import UserFunction
 from . import indexing
 from .casts import stored
 from .ctypes import PREAMBLE, c_type
 from .printer import Printer
 from .relation import Placement, names
+from .user_code import called, definitions, wrappers
 
 _CUFFT_TYPES = {"F": "float2", "D": "double2", "f": "float", "d": "double"}
 _CUFFT_NAMES = {"F": "Complex", "D": "DoubleComplex", "f": "Real", "d": "DoubleReal"}
@@ -72,7 +74,7 @@ def load_callback(
         f"__device__ {kind} cufftJITCallbackLoad{_CUFFT_NAMES[own.char]}"
         "(void* data, unsigned long long offset, void* info, void* shared) {"
     )
-    return _source(value, (head, *body), [value, *inputs], strides)
+    return _source(value, (head, *body), [value, *inputs], strides, called(value, inputs))
 
 
 def store_callback(
@@ -104,7 +106,9 @@ def store_callback(
         f"__device__ void cufftJITCallbackStore{_CUFFT_NAMES[own.char]}"
         f"(void* data, unsigned long long offset, {kind} element, void* info, void* shared) {{"
     )
-    return _source(output, (head, *body, *lines), [spectrum, output, *inputs], strides)
+    functions = called(output, (spectrum, *inputs))
+    sized = [spectrum, output, *inputs]
+    return _source(output, (head, *body, *lines), sized, strides, functions)
 
 
 def _stored_element(
@@ -182,6 +186,7 @@ def _source(
     body: Sequence[str],
     sized: Sequence[Node],
     strides: dict[int, tuple[int, ...]],
+    functions: Sequence[UserFunction],
 ) -> str:
     spans = [
         sum((n - 1) * abs(s) for n, s in zip(node.shape, strides[id(node)], strict=True))
@@ -193,7 +198,8 @@ def _source(
     head, *rest = body
     index = "  const index_t i = (index_t)offset;\n  ASSUME(i >= 0);"
     lines = [
-        f"typedef {'long long' if wide else 'int'} index_t;\n{PREAMBLE}",
+        f"{definitions(functions)}typedef {'long long' if wide else 'int'} index_t;\n{PREAMBLE}"
+        f"{wrappers(functions)}",
         comment,
         head,
         index,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar
 
+from ..errors import CompileError
 from ..options import cache_folder, cpu_count
 from ..runtime.disk_cache import DiskCache, fingerprint
+from .ctypes import FILE
 
 _CACHE_BYTES = 256 << 20
 _OPTIONS = ("--std=c++17",)
 LTO = ("-dlto", "--relocatable-device-code=true")
 T = TypeVar("T")
-
-
-class CompileError(RuntimeError):
-    """NVRTC rejected a generated source: a fault of this package."""
 
 
 def nvrtc() -> Any:
@@ -46,12 +45,21 @@ def nvrtc_version() -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def arch_for(capability: str) -> str:
-    """The target for a GPU, as ``sm_90`` for capability "90"; PTX where NVRTC is older than it."""
+def latest_arch() -> str:
+    """The latest target with machine code."""
+    return f"sm_{max(_supported())}"
+
+
+def _supported() -> list[int]:
     library = nvrtc()
     status, supported = library.nvrtcGetSupportedArchs()
     _require(library, status)
-    wanted = int(capability)
+    return [int(arch) for arch in supported]
+
+
+def arch_for(capability: str) -> str:
+    """The target for a GPU, as ``sm_90`` for capability "90"; PTX where NVRTC is older than it."""
+    supported, wanted = _supported(), int(capability)
     if wanted in supported:
         return f"sm_{wanted}"
     older = [a for a in supported if a < wanted]
@@ -86,7 +94,7 @@ def compile_source(source: str, arch: str, options: tuple[str, ...] = ()) -> byt
         With NVRTC's log and the line of the source it names.
     """
     library = nvrtc()
-    status, program = library.nvrtcCreateProgram(source.encode(), b"fft_fused.cu", 0, [], [])
+    status, program = library.nvrtcCreateProgram(source.encode(), FILE.encode(), 0, [], [])
     _require(library, status)
     try:
         flags = [f"--gpu-architecture={arch}", *_OPTIONS, *options]
@@ -136,9 +144,26 @@ def _log(library: Any, program: Any) -> str:
 
 
 def _explained(log: str, source: str) -> str:
-    """The log, with the source line of its first message and the expression it came from."""
-    number = next((w for w in log.replace("(", " ").replace(")", " ").split() if w.isdigit()), "")
-    lines = source.splitlines()
-    line = lines[int(number) - 1] if number and int(number) <= len(lines) else ""
-    expression = "\n".join(text for text in lines if text.startswith("// "))
-    return f"NVRTC rejected a generated kernel:\n{log}\nline {number}: {line.strip()}\n{expression}"
+    """The log, with the source line of its first error; of our own text the expression too."""
+    lines = _numbered(source)
+    found = re.search(r"^(.+)\((\d+)\): (?:catastrophic )?error", log, re.M)
+    place = (found[1], int(found[2])) if found else (FILE, 0)
+    told = [f"line {place[1]}: {lines[place].strip()}"] if place in lines else []
+    if place[0] != FILE:
+        return "\n".join([f"NVRTC rejected {place[0]}:", log, *told])
+    told += [t for (file, _), t in lines.items() if file == FILE and t.startswith("// ")]
+    users = ", ".join(dict.fromkeys(file for file, _ in lines if file.startswith("device")))
+    what = "a generated kernel" + (f" with {users}" if users else "")
+    return "\n".join([f"NVRTC rejected {what}:", log, *told])
+
+
+def _numbered(source: str) -> dict[tuple[str, int], str]:
+    """The lines of a source by the file and number that messages give them."""
+    found, file, number = {}, FILE, 1
+    for line in source.splitlines():
+        if directive := re.match(r'#line (\d+) "(.*)"', line):
+            number, file = int(directive[1]), directive[2]
+            continue
+        found[file, number] = line
+        number += 1
+    return found

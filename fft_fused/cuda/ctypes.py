@@ -25,6 +25,8 @@ _TYPES = {
     "D": "complex_t<double>",
 }
 
+FILE = "fft_fused.cu"  # of generated sources, in messages of the compiler
+
 PREAMBLE = r"""
 #ifdef __CUDACC_RTC__
 #define KERNEL extern "C" __global__ void

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from .casts import loaded, register_type, stored
 from .ctypes import PREAMBLE, c_type
 from .printer import Printer
 from .reductions import combination, identity
+from .user_code import Link, called, definitions, links, wrappers
 
 THREADS = 256
 _WANTED_THREADS = 1 << 18
@@ -50,7 +51,8 @@ class Kernel:
 
     The parameters are the ``inputs`` in order (pointers, or double and complex numbers by value),
     then the output. ``blocks`` is a number of blocks of ``threads``; ``partials`` the elements of
-    scratch that a following ``combine`` kernel adds up (0: the output is written).
+    scratch that a following ``combine`` kernel adds up (0: the output is written). ``links`` is
+    LTO-IR of users that the source is linked with.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Kernel:
     threads: int = THREADS
     partials: int = 0
     combine: Kernel | None = field(default=None)
+    links: tuple[Link, ...] = ()
 
 
 def map_kernel(
@@ -94,8 +97,8 @@ def map_kernel(
         "  }",
     ]
     source = _source(name, output, inputs, strides, body)
-    blocks = min(-(-output.size // THREADS), 1 << 16)
-    return Kernel(name, source, tuple(inputs), output, max(1, blocks))
+    blocks = max(1, min(-(-output.size // THREADS), 1 << 16))
+    return Kernel(name, source, tuple(inputs), output, blocks, links=_links(output, inputs))
 
 
 def _tile(output: Node) -> tuple[int, int] | None:
@@ -165,7 +168,8 @@ def _tiled_kernel(
         "  }",
     ]
     source = _source(name, output, inputs, strides, body)
-    return Kernel(name, source, tuple(inputs), output, max(1, min(tiles, 1 << 20)))
+    blocks = max(1, min(tiles, 1 << 20))
+    return Kernel(name, source, tuple(inputs), output, blocks, links=_links(output, inputs))
 
 
 def reduction_kernel(
@@ -197,12 +201,15 @@ def reduction_kernel(
     source = _source(name, output, inputs, strides, body)
     blocks = outs * pieces if not columns else -(-outs * pieces // THREADS)
     blocks = max(1, min(blocks, 1 << 16))
+    kernel = Kernel(name, source, tuple(inputs), output, blocks, links=_links(output, inputs))
     if pieces == 1:
-        return Kernel(name, source, tuple(inputs), output, blocks)
+        return kernel
     second = _combine_kernel(f"{name}_combine", output, outs, pieces, combine)
-    return Kernel(
-        name, source, tuple(inputs), output, blocks, partials=outs * pieces, combine=second
-    )
+    return replace(kernel, partials=outs * pieces, combine=second)
+
+
+def _links(output: Node, inputs: Sequence[Node]) -> tuple[Link, ...]:
+    return links(called(output, inputs))
 
 
 def _pieces(outs: int, length: int, columns: bool) -> int:
@@ -331,4 +338,6 @@ def _source(
     sizes = [output.size, *spans] + ([output.args[0].size * 2] if output.args else [])
     comment = "\n".join(f"// {line}" for line in format_graph([output]).splitlines())
     head = f"KERNEL {name}({', '.join(parameters)}) {{"
-    return _preamble(max(sizes) >= 2**30) + "\n".join([comment, head, *body, "}"]) + "\n"
+    functions = called(output, inputs)
+    ahead = definitions(functions) + _preamble(max(sizes) >= 2**30) + wrappers(functions)
+    return ahead + "\n".join([comment, head, *body, "}"]) + "\n"

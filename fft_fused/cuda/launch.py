@@ -7,6 +7,15 @@ from typing import Any
 
 from .compile import arch_for, compiled
 from .kernels import Kernel
+from .link import linked
+
+
+def machine_code(kernel: Kernel, arch: str) -> bytes:
+    """Compiled, and linked with LTO-IR of users where it calls some; or from the disk cache."""
+    if kernel.links:
+        return linked(kernel.source, kernel.links, arch)
+    return compiled(kernel.source, arch)
+
 
 _PLAIN_SHARED = 48 * 1024
 _MOST_SHARED_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -34,7 +43,7 @@ class LoadedKernel:
         with self._lock, cupy.cuda.Device(device) as place:
             if device not in self._functions:
                 module = cupy.cuda.function.Module()
-                module.load(compiled(self.kernel.source, arch_for(place.compute_capability)))
+                module.load(machine_code(self.kernel, arch_for(place.compute_capability)))
                 self._functions[device] = module.get_function(self.kernel.name)
         return self._functions[device]
 

@@ -26,7 +26,12 @@ _STRUCTURE = {
 
 
 def unsupported(node: Node) -> str:
-    """Why a node has no C++ form; empty when it has one."""
+    """Why a node has no C++ form of its own; empty when it has one.
+
+    A user's function has none: an engine that takes it puts ``user_code`` into its source.
+    """
+    if node.op == "call":
+        return f"the user's function {node.attr}"
     if not is_supported(node.dtype):
         return f"dtype {node.dtype}"
     if node.op in _STRUCTURE or template(node) is not None:
@@ -154,6 +159,10 @@ class Printer:
         return self._value(
             node.dtype, converted(self.element(node.args[0], index), node.args[0].dtype, node.dtype)
         )
+
+    def _call(self, node: Node, index: indexing.Index) -> str:
+        args = [self.element(a, _broadcast(index, node, a)) for a in node.args]
+        return self._value(node.dtype, f"{node.attr.symbol}({', '.join(args)})")
 
     def _multiply(self, node: Node, index: indexing.Index) -> str:
         """A complex number times a real one takes two products."""

@@ -9,14 +9,17 @@ from typing import Any
 
 from ..cuda import callbacks, cufft
 from ..cuda.callbacks import Slots, assign_slots
-from ..cuda.compile import LTO, compiled
+from ..cuda.compile import LTO, arch_for, compiled
 from ..cuda.in_flight import CallbackPlans
+from ..cuda.link import can_merge, merged
 from ..cuda.printer import unsupported
 from ..cuda.relation import Placement, downstream
+from ..cuda.user_code import called, clash, links
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import OPS
 from ..expr.spectrum import largest_prime
+from ..expr.user_function import UserFunction
 from ..passes.device import is_one_call
 from ..runtime import device_cost
 from ..runtime.device import Resources
@@ -61,8 +64,9 @@ class CufftCallbacks:
         if reason:
             return Refusal(self.name, problem, reason)
         detail = _detail(problem, transforms)
-        if isinstance(detail, str):
-            return Refusal(self.name, problem, detail)
+        reason = detail if isinstance(detail, str) else _user_code_limits(problem, detail)
+        if reason or isinstance(detail, str):
+            return Refusal(self.name, problem, reason)
         seconds = device_cost.callback_seconds(transforms, detail.loaded is not None)
         read, written = problem.bytes_read, problem.bytes_written
         cost = Cost(read, written, 1, seconds + device_cost.CALL)
@@ -107,12 +111,31 @@ def _limits(transforms: Sequence[Node], problem: Problem) -> str:
         if largest_prime(node.attr.n) > _LARGEST_PRIME:
             return f"length {node.attr.n} has a prime factor above {_LARGEST_PRIME}"
     for node in problem.nodes:
-        reason = "" if node.op == "dft" else unsupported(node)
+        reason = "" if node.op in ("dft", "call") else unsupported(node)
         if reason:
             return f"no device code for {reason}"
     if has_copied_view(problem):
         return "frames of a view that was copied"
     return ""
+
+
+def _user_code_limits(problem: Problem, detail: _Detail) -> str:
+    """cuFFT takes one LTO-IR for each callback, so that of users must be merged into it."""
+    functions = [f for side in _functions(problem, detail) for f in side]
+    given = [f.name for f in functions if not f.is_source]
+    if given and not can_merge():
+        return f"this nvJitLink cannot merge the LTO-IR of {given[0]} into a callback"
+    return clash(functions)
+
+
+def _functions(
+    problem: Problem, detail: _Detail
+) -> tuple[tuple[UserFunction, ...], tuple[UserFunction, ...]]:
+    """The users' functions in the load and in the store callback."""
+    loaded, stored, inputs = detail.loaded, detail.stored, problem.inputs
+    load = () if loaded is None else called(loaded, inputs)
+    store = () if stored is None else called(stored, (detail.transforms[-1], *inputs))
+    return load, store
 
 
 def _detail(problem: Problem, transforms: tuple[Node, ...]) -> _Detail | str:
@@ -201,11 +224,13 @@ class _Runner:
     def _plan(self, device: int) -> CallbackPlans:
         import cupy
 
-        load, store = (
-            None if text is None else compiled(text, _ARCH, LTO) for text in (self.load, self.store)
-        )
-        layout = self.layout
-        with cupy.cuda.Device(device):
+        layout, functions = self.layout, _functions(self._problem, self._detail)
+        with cupy.cuda.Device(device) as place:
+            arch = arch_for(place.compute_capability)
+            load, store = (
+                None if text is None else _ltoir(text, side, arch)
+                for text, side in zip((self.load, self.store), functions, strict=True)
+            )
             made = CallbackPlans(layout, load, store, self.slots.count)
             self._plans[device] = made
         return made
@@ -244,6 +269,12 @@ class _Runner:
             return x, x.data.ptr - x.data.ptr % alignment
         spare = resources.empty(self._first.shape, self._first.dtype)
         return spare, spare.data.ptr
+
+
+def _ltoir(text: str, functions: Sequence[UserFunction], arch: str) -> bytes:
+    """A callback for every GPU, or for one when LTO-IR of users is merged into it."""
+    given = links(functions)
+    return merged(text, given, _ARCH, arch) if given else compiled(text, _ARCH, LTO)
 
 
 def _reached(value: Node | None, inputs: Sequence[Node], stop: Node | None = None) -> set[int]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
+from ..cuda.kernels import map_kernel
+from ..cuda.launch import LoadedKernel
 from ..expr.key import numpy_key
 from ..expr.node import Node
 from ..expr.ops import OPS
@@ -142,11 +144,36 @@ def _on_arrays(call: Callable[..., Any]) -> Callable[[Node, Any], Callable[..., 
     return lambda node, xp: lambda *args: call(xp, *args).astype(node.dtype, copy=False)
 
 
+def _call(node: Node, xp: Any) -> Callable[..., Any]:
+    """A user's function as a kernel of its own, made for the strides it meets."""
+    function = node.attr
+
+    @cache
+    def kernel(shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...]) -> LoadedKernel:
+        inputs = [Node("operand", (), k, shape, d) for k, d in enumerate(function.arguments)]
+        output = Node("call", tuple(inputs), function, shape, function.result)
+        by_id = {id(n): s for n, s in zip(inputs, strides, strict=True)}
+        return LoadedKernel(map_kernel(f"call_{function.symbol}", output, inputs, by_id))
+
+    def call(*args: Any) -> Any:
+        given = [xp.asarray(a, d) for a, d in zip(args, function.arguments, strict=True)]
+        shape = np.broadcast_shapes(*(a.shape for a in given))
+        given = [xp.broadcast_to(a, shape) for a in given]
+        out = xp.empty(shape, function.result)
+        if out.size:
+            strides = tuple(tuple(s // a.itemsize for s in a.strides) for a in given)
+            kernel(shape, strides)(xp.cuda.runtime.getDevice(), (*given, out))
+        return out.astype(node.dtype, copy=False)
+
+    return call
+
+
 def _broadcast(node: Node, xp: Any) -> Callable[..., Any]:
     return lambda x: xp.broadcast_to(xp.asarray(x, node.dtype), node.shape)
 
 
 _ON_DEVICE: dict[str, Callable[[Node, Any], Callable[..., Any]]] = {
+    "call": _call,
     "iota": _iota,
     "broadcast_to": _broadcast,
     "update": _update,

@@ -11,6 +11,7 @@ import numpy as np
 from ..cuda.kernels import Kernel, map_kernel, reduction_kernel
 from ..cuda.launch import LoadedKernel
 from ..cuda.printer import unsupported
+from ..cuda.user_code import clash, distinct
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS
@@ -43,11 +44,14 @@ class Elementwise:
             other = kind == "reduce" and node.op not in COMMUTATIVE_REDUCTIONS
             if inner or other:
                 return Refusal(self.name, problem, f"{node.op} ends a kernel")
-            reason = "" if kind == "reduce" else unsupported(node)
+            reason = "" if kind == "reduce" or node.op == "call" else unsupported(node)
             if reason:
                 return Refusal(self.name, problem, f"no device code for {reason}")
+        reason = clash(distinct(n.attr for n in problem.nodes if n.op == "call"))
         if has_copied_view(problem):
-            return Refusal(self.name, problem, "frames of a view that was copied")
+            reason = "frames of a view that was copied"
+        if reason:
+            return Refusal(self.name, problem, reason)
         read = sum(touched_bytes(n) for n in problem.inputs) * len(problem.outputs)
         written = problem.bytes_written
         count = sum(2 if OPS[o.op].kind == "reduce" else 1 for o in problem.outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -223,5 +224,6 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "transform": _transform,
     "dft": _dft,
     "take": lambda node: lambda x, indices: np.take(x, indices, axis=node.attr),
+    "call": lambda node: partial(node.attr.on_host, dtype=node.dtype),
     "cumsum": lambda node: lambda x: np.cumsum(x, axis=node.attr),
 }

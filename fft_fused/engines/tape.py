@@ -191,8 +191,10 @@ class _Writer:
 
     def _emit_elementwise(self, node: Node, position: int, args: list[str]) -> None:
         ufunc = ufunc_of(node.op)
-        function = ufunc if ufunc is not None else OPS[node.op].numpy
-        name = self._function(node.op, function)
+        if node.op == "call":
+            name = self._function(f"call{position}", node.attr.on_host)
+        else:
+            name = self._function(node.op, OPS[node.op].numpy if ufunc is None else ufunc)
         reads = [self.layout.read(a) for a in node.args]
         if any(maps for _, maps in reads):
             self._emit_cells(node, position, args, reads, f"{name}({{}}, out={{}})")

@@ -24,6 +24,7 @@ from . import Cost, Launch, Offer
 from .numpy_ops import node_function
 
 _MAYBE_VIEWS = VIEWS | {"remap"}
+_MAY_ALIAS = _MAYBE_VIEWS | {"call"}  # a user's function may return its argument
 
 
 def evaluate(
@@ -112,11 +113,11 @@ class Steps:
     def _base_key(self, node: Node, place: int, last: dict[int, int]) -> tuple[Any, ...] | None:
         """An update may write into its base: a value of its own memory that nothing else reads."""
         base = node.args[0] if node.op == "update" else None
-        if base is None or base.ndim == 0 or base.op in _MAYBE_VIEWS or id(base) not in self._made:
+        if base is None or base.ndim == 0 or base.op in _MAY_ALIAS or id(base) not in self._made:
             return None
         aliases = {id(base)}
         for other in self.nodes:
-            if other.op in _MAYBE_VIEWS and any(id(a) in aliases for a in other.args):
+            if other.op in _MAY_ALIAS and any(id(a) in aliases for a in other.args):
                 aliases.add(id(other))
         alive = any(last.get(i, place) >= place or last[i] < 0 for i in aliases - {id(base)})
         return numpy_key(node.attr) if last[id(base)] == place and not alive else None

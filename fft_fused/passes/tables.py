@@ -10,7 +10,7 @@ _LEAST_READS = 32  # of each element
 _LEAST_CONSUMER = 1 << 22  # elements; below, another launch costs more than it saves
 _LARGEST = 1 << 18  # elements: it should stay in the cache
 _DEAR = frozenset(
-    ("cis", "exp", "sin", "cos", "tan", "power", "log", "log2", "log10", "phasor", "angle")
+    ("call", "cis", "exp", "sin", "cos", "tan", "power", "log", "log2", "log10", "phasor", "angle")
     + ("arctan2", "sinc", "hypot", "sinh", "cosh", "tanh", "exp2", "expm1", "arcsin", "arccos")
 )
 

@@ -27,6 +27,7 @@ def collect(nodes: Iterable[Node]) -> tuple[Expr, tuple[Source, ...]]:
         What each slot stands for.
     """
     outputs = tuple(nodes)
+    on_host = all(n.attr.spec.device == "cpu" for n in walk(outputs) if n.op == "operand")
     done: dict[int, Node] = {}
     slots: dict[int, int] = {}
     sources: list[Source] = []
@@ -40,6 +41,8 @@ def collect(nodes: Iterable[Node]) -> tuple[Expr, tuple[Source, ...]]:
         args = tuple(done[id(a)] for a in node.args)
         same = all(a is b for a, b in zip(args, node.args, strict=True))
         done[id(node)] = node if same else replace(node, args=args)
+        if node.op == "call" and not on_host:
+            done[id(node)] = replace(done[id(node)], attr=node.attr.on_device())
     _check_devices(sources)
     scalars = tuple(kinds.get(i, np.dtype("f8")) for i in range(max(kinds, default=-1) + 1))
     expr = Expr(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..cuda.compile import CompileError
 from ..cuda.cufft import CufftError
+from ..errors import CompileError
 from .device import prepare
 from .execute import execute
 from .plan import Lap, Plan

@@ -20,11 +20,6 @@ from fft_fused.runtime.machine import here
 
 from . import host
 
-_SHIM = """
-#define __device__ static inline
-struct float2 { float x, y; };
-struct double2 { double x, y; };
-"""
 _NAMES = {"F": "Complex", "D": "DoubleComplex", "f": "Real", "d": "DoubleReal"}
 _TYPES = {"F": "float2", "D": "double2", "f": "float", "d": "double"}
 
@@ -174,7 +169,7 @@ def _call(source, what, dtype, address, block, elements):
         f" {{ for (long long i = 0; i < n; ++i) {each} }}\n"
     )
     pointer = ctypes.c_void_p
-    host.library(_SHIM + source + loop).all(
+    host.library(source + loop).all(
         pointer(address),
         pointer(block.ctypes.data),
         pointer(elements.ctypes.data),

@@ -13,7 +13,15 @@ from pathlib import Path
 import numpy as np
 
 COMPILER = shutil.which("g++") or shutil.which("clang++")
-_SHIM = "#include <cmath>\nusing std::isfinite; using std::isinf; using std::signbit;\n"
+_SHIM = """#include <cmath>
+using std::isfinite; using std::isinf; using std::signbit;
+#define __device__ static inline
+#define __forceinline__
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) double2 { double x, y; };
+static inline float2 make_float2(float x, float y) { float2 z = {x, y}; return z; }
+static inline double2 make_double2(double x, double y) { double2 z = {x, y}; return z; }
+"""
 
 
 @cache
