@@ -96,7 +96,7 @@ class DeviceFunction:
         inputs = [Node("operand", (), k, (1,), d) for k, d in enumerate(dtypes)]
         output = call(self._function, *inputs)
         kernel = map_kernel("check", output, inputs, {id(n): (1,) for n in inputs})
-        machine_code(kernel, arch or latest_arch())
+        machine_code(kernel.source, kernel.links, arch or latest_arch())
 
     def __eq__(self, other: Any) -> Any:
         same = isinstance(other, DeviceFunction)

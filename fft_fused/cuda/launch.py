@@ -8,13 +8,12 @@ from typing import Any
 from .compile import arch_for, compiled
 from .kernels import Kernel
 from .link import linked
+from .user_code import Link
 
 
-def machine_code(kernel: Kernel, arch: str) -> bytes:
+def machine_code(source: str, links: tuple[Link, ...], arch: str) -> bytes:
     """Compiled, and linked with LTO-IR of users where it calls some; or from the disk cache."""
-    if kernel.links:
-        return linked(kernel.source, kernel.links, arch)
-    return compiled(kernel.source, arch)
+    return linked(source, links, arch) if links else compiled(source, arch)
 
 
 _PLAIN_SHARED = 48 * 1024
@@ -43,9 +42,12 @@ class LoadedKernel:
         with self._lock, cupy.cuda.Device(device) as place:
             if device not in self._functions:
                 module = cupy.cuda.function.Module()
-                module.load(machine_code(self.kernel, arch_for(place.compute_capability)))
+                module.load(self._code(arch_for(place.compute_capability)))
                 self._functions[device] = module.get_function(self.kernel.name)
         return self._functions[device]
+
+    def _code(self, arch: str) -> bytes:
+        return machine_code(self.kernel.source, self.kernel.links, arch)
 
     def __call__(self, device: int, arguments: tuple[Any, ...]) -> None:
         """Start on the current stream; arrays go as addresses, numbers by value."""
@@ -56,11 +58,13 @@ class LoadedKernel:
 class Function:
     """A C function of a source, on each device it has been loaded on."""
 
-    __slots__ = ("_functions", "_lock", "_shared", "name", "source")
+    __slots__ = ("_functions", "_links", "_lock", "_shared", "name", "source")
 
-    def __init__(self, source: str, name: str, shared_bytes: int = 0) -> None:
+    def __init__(
+        self, source: str, name: str, shared_bytes: int = 0, links: tuple[Link, ...] = ()
+    ) -> None:
         self.source, self.name = source, name
-        self._shared = shared_bytes
+        self._shared, self._links = shared_bytes, links
         self._functions: dict[int, Any] = {}
         self._lock = threading.Lock()
 
@@ -76,7 +80,8 @@ class Function:
         with self._lock, cupy.cuda.Device(device) as place:
             if device not in self._functions:
                 module = cupy.cuda.function.Module()
-                module.load(compiled(self.source, arch_for(place.compute_capability)))
+                arch = arch_for(place.compute_capability)
+                module.load(machine_code(self.source, self._links, arch))
                 function = module.get_function(self.name)
                 if self._shared > _PLAIN_SHARED:
                     driver.funcSetAttribute(function.ptr, _MOST_SHARED_ATTRIBUTE, self._shared)

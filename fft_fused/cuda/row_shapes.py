@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ..expr.node import Node
-from .fft.shape import BlockFFT, shapes
 from .printer import Printer
-from .row_kernel import RowShape
+from .row_block import Block, RowShape
+from .row_fft import RowFFT, row_ffts
 from .rows import ELEMENT, Rows, load_printer, mentioned
 
 _MOST_THREADS = 1024
@@ -31,14 +31,14 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     for ffts in _equal_threads(rows):
         for together in _together(rows, ffts, columns, any(crossed), order):
             shape = RowShape(ffts, together, columns, order, crossed)
-            if shape not in found:
+            if shape not in found and Block(rows, shape, strides).is_possible:
                 found.append(shape)
     return tuple(_best_first(found)[:count])
 
 
 def _best_first(found: Sequence[RowShape]) -> list[RowShape]:
     """The first choice of rows for each FFT before the second choices."""
-    seen: dict[tuple[BlockFFT, ...], int] = {}
+    seen: dict[tuple[RowFFT, ...], int] = {}
     ranked = []
     for k, shape in enumerate(found):
         turn = seen.get(shape.ffts, 0)
@@ -47,10 +47,9 @@ def _best_first(found: Sequence[RowShape]) -> list[RowShape]:
     return [shape for _, _, shape in sorted(ranked, key=lambda r: r[:2])]
 
 
-def _equal_threads(rows: Rows) -> Iterator[tuple[BlockFFT, ...]]:
+def _equal_threads(rows: Rows) -> Iterator[tuple[RowFFT, ...]]:
     """FFTs of all transforms that use the same number of threads."""
-    double = rows.transforms[0].dtype.char in "dD"
-    choices = [shapes(n.attr.n, double) for n in rows.transforms]
+    choices = [row_ffts(n) for n in rows.transforms]
     for first in choices[0]:
         others = [
             next((f for f in some if f.threads == first.threads), None) for some in choices[1:]
@@ -60,11 +59,12 @@ def _equal_threads(rows: Rows) -> Iterator[tuple[BlockFFT, ...]]:
 
 
 def _together(
-    rows: Rows, ffts: tuple[BlockFFT, ...], columns: bool, crossed: bool, order: Sequence[str]
+    rows: Rows, ffts: tuple[RowFFT, ...], columns: bool, crossed: bool, order: Sequence[str]
 ) -> list[int]:
     """How many rows a block takes."""
     threads = ffts[0].threads
-    real_bytes = 8 if ffts[0].double else 4
+    double = rows.transforms[0].dtype.char in "dD"
+    real_bytes = 8 if double else 4
     extents = [n.shape[rows.axis] for n in rows.transforms]
     row_bytes = max([f.shared_reals for f in ffts] + [2 * n for n in extents]) * real_bytes
     lead = rows.batch[order[-1]] if order else 1
@@ -76,7 +76,7 @@ def _together(
         first = max(1, _ROW_THREADS // threads)
         choices = [first, first * 2, max(1, first // 2)]
         available = rows.count
-    registers = threads * (max(f.registers for f in ffts) * (4 if ffts[0].double else 2) + 32)
+    registers = threads * (max(f.registers for f in ffts) * (4 if double else 2) + 32)
     fitting = [
         f
         for f in choices
@@ -95,8 +95,8 @@ def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
     """What neighbours in memory differ by where most bytes are read: the element or an axis."""
     found, most = ELEMENT, 0
     for number, node in enumerate(rows.transforms):
-        printer = load_printer(rows, number, strides, set(rows.staged))
-        printer.element(node.args[0], rows.index("h" if node.attr.kind == "c2r" else ELEMENT))
+        printer = load_printer(rows, number, strides, lambda earlier, element: "0")
+        printer.element(node.args[0], rows.index())
         for leaf in rows.problem.inputs:
             name = _unit_stride_name(leaf, printer, strides)
             if name and leaf.nbytes > most:
@@ -138,7 +138,7 @@ def _driver(text: str, definitions: dict[str, str]) -> str:
             continue
         expanded.add(word)
         words |= mentioned(definitions.get(word, ""))
-    if expanded & {ELEMENT, "h"}:
+    if ELEMENT in expanded:
         return ELEMENT
     return max((w for w in expanded if w.startswith("b") and w[1:].isdigit()), default="")
 

@@ -7,7 +7,8 @@ problem when everything a row's transforms read, beside operands, is of the same
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from ..expr.chain import Problem
 from ..expr.node import Node
@@ -50,8 +51,8 @@ class Result:
 class Rows:
     """Transforms along one axis, ``batch`` being the extents of the others, by name.
 
-    ``staged`` are the transforms whose values are read by other threads than those that hold
-    them.
+    ``reads`` says which earlier transforms each load reads; ``moved`` are those of which a load
+    reads other elements than its own.
     """
 
     problem: Problem
@@ -59,7 +60,8 @@ class Rows:
     axis: int
     batch: dict[str, int]
     results: tuple[Result, ...]
-    staged: frozenset[int]
+    reads: tuple[frozenset[int], ...] = ()
+    moved: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -91,12 +93,13 @@ def rows_of(problem: Problem) -> Rows | str | None:
         if isinstance(result, str):
             return result
         results.append(result)
-    found = Rows(problem, transforms, axis, batch, tuple(results), frozenset())
+    found = Rows(problem, transforms, axis, batch, tuple(results))
     try:
-        staged = _staged(found)
+        tries = [_try(found, number) for number in range(len(transforms))]
     except OtherRowError as error:
         return str(error)
-    return Rows(problem, transforms, axis, batch, tuple(results), staged)
+    reads = tuple(frozenset(read) for read, _ in tries)
+    return replace(found, reads=reads, moved=frozenset().union(*(m for _, m in tries)))
 
 
 def _unlike(transforms: Sequence[Node]) -> str:
@@ -192,66 +195,49 @@ def _between(value: Node, problem: Problem, transforms: Sequence[Node]) -> list[
     return [n for n in problem.nodes if id(n) in found]
 
 
-def _staged(rows: Rows) -> frozenset[int]:
-    """The transforms that a load reads at other elements than its own; one try of every load.
+def _try(rows: Rows, number: int) -> tuple[set[int], set[int]]:
+    """The earlier transforms that a load reads, and those it reads at other elements.
 
     Raises
     ------
     OtherRowError
-        When a load reads another row, or a spectrum whose place has been taken.
+        When the load reads another row, or a spectrum whose place has been taken.
     """
-    staged: set[int] = set()
-    for number, node in enumerate(rows.transforms):
-        seen: set[int] = set()
-        printer = load_printer(rows, number, {}, seen)
-        printer.element(node.args[0], rows.index("h" if node.attr.kind == "c2r" else ELEMENT))
-        if any(k != number - 1 for k in seen):
-            raise OtherRowError("a spectrum that is moved and used later")
-        staged |= seen
-    return frozenset(staged)
+    read: set[int] = set()
+    moved: set[int] = set()
+
+    def text(earlier: int, element: str) -> str:
+        read.add(earlier)
+        if element != ELEMENT:
+            moved.add(earlier)
+        return "0"
+
+    printer = load_printer(rows, number, {}, text)
+    printer.element(rows.transforms[number].args[0], rows.index())
+    if any(k != number - 1 for k in moved):
+        raise OtherRowError("a spectrum that is moved and used later")
+    return read, moved
 
 
 def load_printer(
-    rows: Rows, number: int, strides: dict[int, tuple[int, ...]], moved: set[int]
+    rows: Rows, number: int, strides: dict[int, tuple[int, ...]], text: Callable[[int, str], str]
 ) -> Printer:
-    """A printer of what transform ``number`` reads, where earlier transforms are at hand.
+    """A printer of what transform ``number`` reads.
 
-    Numbers of transforms that are read at other elements are added to ``moved``.
+    ``text`` gives that of an element of an earlier transform, by its number.
     """
     problem = rows.problem
     names = {id(n): f"p{k}" for k, n in enumerate(problem.inputs)}
     zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
-    printer = Printer(names, strides or zeros)
+    printer = Printer(names, strides or zeros, indent=0)
     for earlier in range(number):
-        printer.held[id(rows.transforms[earlier])] = _reader(rows, earlier, moved)
+        printer.held[id(rows.transforms[earlier])] = partial(_read, rows, earlier, text)
     return printer
 
 
-def _reader(rows: Rows, number: int, moved: set[int]) -> Callable[[Index], str]:
-    """How a load reads an earlier transform: its own register, or shared memory."""
-    node, own = rows.transforms[number], rows.index()
-
-    def read(index: Index) -> str:
-        for a, (asked, here) in enumerate(zip(index, own, strict=True)):
-            if a != rows.axis and asked != here and node.shape[a] != 1:
-                raise OtherRowError("a transform reads another row")
-        element = index[rows.axis]
-        if element == ELEMENT and number not in moved:
-            return register(node, number)
-        moved.add(number)
-        return staged_element(node, element)
-
-    return read
-
-
-def register(node: Node, number: int, place: str = "i") -> str:
-    """A value of a transform in a register of the thread."""
-    text = f"r.x{number}[{place}]"
-    return text if node.dtype.kind == "c" else f"{text}.re"
-
-
-def staged_element(node: Node, element: str) -> str:
-    """A value of a transform in shared memory."""
-    part = "double" if node.dtype.char in "dD" else "float"
-    text = f"((complex_t<{part}>*)s)[{element}]"
-    return text if node.dtype.kind == "c" else f"{text}.re"
+def _read(rows: Rows, earlier: int, text: Callable[[int, str], str], index: Index) -> str:
+    node = rows.transforms[earlier]
+    for a, (asked, here) in enumerate(zip(index, rows.index(), strict=True)):
+        if a != rows.axis and asked != here and node.shape[a] != 1:
+            raise OtherRowError("a transform reads another row")
+    return text(earlier, index[rows.axis])

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..cuda.fft.shape import BlockFFT
-from ..cuda.fft.stockham import twiddle_table
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
-from ..cuda.row_kernel import RowKernel, RowShape, row_kernel
+from ..cuda.row_block import RowShape
+from ..cuda.row_fft import RowFFT, row_table
+from ..cuda.row_kernel import RowKernel, row_kernel
 from ..cuda.row_shapes import row_shapes
 from ..cuda.rows import Rows, rows_of
 from ..expr.chain import Problem
@@ -84,16 +84,16 @@ def _limits(problem: Problem) -> str:
         if node.op == "dft" or OPS[node.op].kind == "reduce":
             continue
         reason = unsupported(node)
-        if reason:
+        if reason and node.op != "call":
             return f"no device code for {reason}"
     return "frames of a view that was copied" if has_copied_view(problem) else ""
 
 
-def table_on(fft: BlockFFT, device: int) -> Any:
+def table_on(fft: RowFFT, device: int) -> Any:
     """The twiddles of an FFT on the current device."""
     import cupy
 
-    return _TABLES.get((fft, device), lambda: cupy.asarray(twiddle_table(fft)))
+    return _TABLES.get((fft, device), lambda: cupy.asarray(row_table(fft)))
 
 
 class _Variant:
@@ -101,7 +101,7 @@ class _Variant:
 
     def __init__(self, kernel: RowKernel) -> None:
         self.kernel = kernel
-        self.function = Function(kernel.source, kernel.name, kernel.shared_bytes)
+        self.function = Function(kernel.source, kernel.name, kernel.shared_bytes, kernel.links)
         self.combines = {
             k: Function(kernel.combine, f"{kernel.name}_combine{k}")
             for k, is_sum in enumerate(kernel.sums)
@@ -129,7 +129,7 @@ class _Variant:
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> None:
         """Start; ``outputs`` are all given."""
         kernel, device = self.kernel, resources.device
-        splits = self.splits(device) if kernel.reduced else 1
+        splits = self.splits(device) if kernel.over else 1
         targets = [
             resources.empty((splits, max(node.size, 1)), node.dtype)
             if is_sum and splits > 1

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import scipy.fft
 
-from fft_fused.cuda.fft.stockham import twiddle_table
 from fft_fused.cuda.in_flight import by_value
+from fft_fused.cuda.row_fft import row_table
 from fft_fused.engines.cufft_callbacks import block_words
 from fft_fused.engines.unfused import Steps
 from fft_fused.options import options
@@ -63,8 +63,8 @@ def _one_kernel(launch, given):
     results = []
     for number, variant in enumerate(launch.run.variants):
         kernel = variant.kernel
-        tables = [np.ascontiguousarray(twiddle_table(f)) for f in kernel.tables]
-        splits = min(1 + number, kernel.most_splits) if kernel.reduced else 1
+        tables = [np.ascontiguousarray(row_table(f)) for f in kernel.tables]
+        splits = min(1 + number, kernel.most_splits) if kernel.over else 1
         results.append(host.run_rows(kernel, given, tables, splits, order=number % 3))
     for other in results[1:]:
         for a, b in zip(results[0], other, strict=True):

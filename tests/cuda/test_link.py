@@ -54,7 +54,7 @@ def gain(blob=None, signature="float32(float32, int32)", name="gain", numpy=None
 
 
 def ptx_of(kernel, arch="compute_90"):
-    return machine_code(kernel, arch).decode()
+    return machine_code(kernel.source, kernel.links, arch).decode()
 
 
 @pytest.mark.parametrize("arch", ARCHES)
@@ -63,7 +63,7 @@ def test_kernels_are_linked_to_machine_code(arch, reduces):
     value = gain(numpy=lambda x, k: x * x + k)(X, 3) * 2
     kernel = kernel_of(value.sum(axis=0) if reduces else value)
     assert [part.name for part in kernel.links] == ["gain"]
-    code = machine_code(kernel, arch)
+    code = machine_code(kernel.source, kernel.links, arch)
     assert code[:4] == b"\x7fELF"
     assert b".text.fused_0" in code
     assert b".text.gain" not in code  # inlined
@@ -126,7 +126,8 @@ def test_the_disk_cache_tells_ltoir_apart(monkeypatch):
     original = link._link
     monkeypatch.setattr(link, "_link", lambda *a: count.append(a) or original(*a))
     blobs = [ltoir(), ltoir(SOURCE.replace("+ k", "- k")), ltoir()]
-    codes = [machine_code(kernel_of(gain(b, numpy=lambda x, k: x)(X, 3)), "sm_90") for b in blobs]
+    kernels = [kernel_of(gain(b, numpy=lambda x, k: x)(X, 3)) for b in blobs]
+    codes = [machine_code(k.source, k.links, "sm_90") for k in kernels]
     assert codes[0] == codes[2] != codes[1]
     assert len(count) == 2
 
@@ -229,7 +230,7 @@ def test_numba_takes_a_complex_argument_as_two_numbers():
     assert function.signature == "complex64(complex64, float32)"
     kernel = kernel_of(function(Z, 2.0))
     assert "float2 f(float, float, float)" in kernel.source
-    machine_code(kernel, "sm_90")
+    machine_code(kernel.source, kernel.links, "sm_90")
     with pytest.raises(CompileError, match="give numba's own signature object"):
         device_function(ltoir(source), function.signature, name="f").check("sm_90")
 

@@ -1,0 +1,222 @@
+"""A block of threads at work on rows: its shape, and the names a thread has for its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from . import indexing
+from .casts import register_type
+from .row_fft import RowFFT, Side, after, before, indented
+from .rows import Result, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """How a block shares out the work.
+
+    Attributes
+    ----------
+    ffts : tuple of RowFFT
+        One for each transform, all of the same number of threads.
+    together : int
+        Rows of a block.
+    columns : bool
+        Are neighbouring threads at neighbouring rows, rather than elements of one row?
+    order : tuple of str
+        The axes of the batch as rows are counted, the last one fastest.
+    crossed : tuple of bool
+        For each result: is it written along rows although it is read along elements, or the
+        other way round? It then goes through shared memory once more.
+    """
+
+    ffts: tuple[RowFFT, ...]
+    together: int
+    columns: bool
+    order: tuple[str, ...]
+    crossed: tuple[bool, ...]
+
+    @property
+    def row_threads(self) -> int:
+        """Threads of one row."""
+        return self.ffts[0].threads
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.row_threads * self.together
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows in a shape. ``strides`` are those of array inputs in items, by node identity.
+
+    Rows along axes of the batch that no reduction runs over are *kept* apart, the others are gone
+    *over* in a loop.
+    """
+
+    rows: Rows
+    shape: RowShape
+    strides: dict[int, tuple[int, ...]]
+
+    @property
+    def double(self) -> bool:
+        return self.rows.transforms[0].dtype.char in "dD"
+
+    @property
+    def real(self) -> str:
+        """The C++ type of a real."""
+        return "double" if self.double else "float"
+
+    # ---- rows that are kept, and rows that are gone over
+
+    @property
+    def reduced(self) -> tuple[str, ...]:
+        """The axes that reductions run over."""
+        return next((r.reduced for r in self.rows.results if r.reduced), ())
+
+    @property
+    def kept(self) -> list[str]:
+        return [n for n in self.shape.order if n not in self.reduced]
+
+    @property
+    def over(self) -> list[str]:
+        return [n for n in self.shape.order if n in self.reduced]
+
+    @property
+    def kept_rows(self) -> int:
+        return math.prod(self.rows.batch[n] for n in self.kept)
+
+    @property
+    def over_rows(self) -> int:
+        return math.prod(self.rows.batch[n] for n in self.over)
+
+    @property
+    def over_together(self) -> int:
+        """Rows that a block goes over at a time."""
+        lead_is_over = bool(self.shape.order) and self.shape.order[-1] in self.reduced
+        spread = bool(self.reduced) and (not self.shape.columns or lead_is_over)
+        return self.shape.together if spread else 1
+
+    @property
+    def kept_together(self) -> int:
+        """Rows that a block keeps apart."""
+        return self.shape.together // self.over_together
+
+    # ---- transforms
+
+    def before(self, number: int) -> Side:
+        return before(self.shape.ffts[number])
+
+    def after(self, number: int) -> Side:
+        return after(self.shape.ffts[number])
+
+    def extent(self, number: int) -> int:
+        """Elements of a row after a transform."""
+        return self.rows.transforms[number].shape[self.rows.axis]
+
+    @property
+    def staged(self) -> frozenset[int]:
+        """The transforms whose values other threads, or other registers, read next."""
+        found = set(self.rows.moved)
+        for number, read in enumerate(self.rows.reads):
+            found |= {k for k in read if not _alike(self.after(k), self.before(number))}
+        return frozenset(found)
+
+    @property
+    def is_possible(self) -> bool:
+        """Is every value that goes through shared memory read before its place is taken?"""
+        staged = self.staged
+        late = {k for n, read in enumerate(self.rows.reads) for k in read if k != n - 1}
+        return not staged & late
+
+    def is_crossed(self, number: int) -> bool:
+        """Is a result of the transform crossed?"""
+        pairs = zip(self.rows.results, self.shape.crossed, strict=True)
+        return any(crossed and r.last == number for r, crossed in pairs)
+
+    @property
+    def tables(self) -> tuple[RowFFT, ...]:
+        """The transforms' tables, each once."""
+        return tuple(dict.fromkeys(self.shape.ffts))
+
+    # ---- shared memory
+
+    @property
+    def pitch(self) -> int:
+        """Reals of shared memory of one row; an odd number of pairs keeps rows apart in banks."""
+        reals = max(f.shared_reals for f in self.shape.ffts)
+        staged = self.staged
+        for number in range(len(self.rows.transforms)):
+            if number in staged or self.is_crossed(number):
+                reals = max(reals, 2 * self.extent(number))
+        pairs = -(-reals // 2)
+        return 2 * (pairs + (pairs % 2 == 0)) if self.shape.together > 1 and pairs else 2 * pairs
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block."""
+        exchange = self.shape.together * self.pitch * (8 if self.double else 4)
+        if self.over_together == 1:
+            return exchange
+        sums = [self._sum_bytes(r) for r in self.rows.results if r.reduced]
+        return max([exchange, *sums])
+
+    def _sum_bytes(self, result: Result) -> int:
+        size = 4 if register_type(result.output.dtype) == "float" else result.output.dtype.itemsize
+        return self.shape.together * self.extent(result.last) * size
+
+    # ---- text
+
+    def phase(self, lines: Sequence[str]) -> list[str]:
+        """A phase with the thread's place in it."""
+        return bare_phase([*self.place(), *self.row_names(), *lines])
+
+    def place(self) -> list[str]:
+        """The thread's row in the block and its number in the row."""
+        together, threads = self.shape.together, self.shape.row_threads
+        if self.shape.columns:
+            t, f = f"thread_ / {together}", f"thread_ % {together}"
+        else:
+            t, f = f"thread_ % {threads}", f"thread_ / {threads}"
+        return [f"const int t = {t}, f = {f};"]
+
+    def row_names(self, over: bool = True) -> list[str]:
+        """The indices of row ``f`` of the block, and whether there is such a row."""
+        lines = [f"{self.real}* const s = ({self.real}*)shared_ + f * {self.pitch};"]
+        tests = []
+        for name, axes, total, together, first in (
+            ("kept_", self.kept, self.kept_rows, self.kept_together, "group_"),
+            ("over_", self.over if over else [], self.over_rows, self.over_together, "first_"),
+        ):
+            if not axes:
+                continue
+            scaled = f"group_ * {together}" if name == "kept_" and together > 1 else first
+            text = f"{scaled} + f" if together > 1 else scaled
+            lines += [f"const index_t {name} = {text};", f"ASSUME({name} >= 0);"]
+            lines += self.axis_names(name, axes)
+            if total % together:
+                tests.append(f"{name} < {total}")
+        if not self.kept and self.kept_together > 1:
+            tests.append("f == 0")
+        return [*lines, f"const bool live_ = {' && '.join(tests) or 'true'};"]
+
+    def axis_names(self, position: str, axes: Sequence[str]) -> list[str]:
+        """The indices of the axes of the row at a position."""
+        parts = indexing.decompose(position, [self.rows.batch[a] for a in axes])
+        return [f"const index_t {a} = {p};" for a, p in zip(axes, parts, strict=True)]
+
+
+def bare_phase(lines: Sequence[str]) -> list[str]:
+    """What all threads do before any goes on."""
+    return ["PHASE", *indented(lines), "PHASE_END"]
+
+
+def _alike(given: Side, wanted: Side) -> bool:
+    """Are elements in the registers where they are wanted?"""
+    if given.packed != wanted.packed:
+        return False
+    if given.is_regular and wanted.is_regular:
+        return given.threads == wanted.threads
+    return given.places == wanted.places

@@ -1,0 +1,170 @@
+"""What threads of a block do in turn: load, transform, store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import indexing
+from .casts import stored
+from .ctypes import c_type
+from .printer import Printer
+from .reductions import combination
+from .row_block import Block, bare_phase
+from .row_fft import indented, row_phases
+from .rows import ELEMENT, Result, load_printer
+
+
+def all_phases(block: Block) -> list[str]:
+    """All that is done for the rows that a block has at a time."""
+    pending: list[str] = []
+    lines: list[str] = []
+    staged = block.staged
+
+    def close() -> None:
+        lines.extend(block.phase(pending))
+        pending.clear()
+
+    for number, node in enumerate(block.rows.transforms):
+        fft = block.shape.ffts[number]
+        pending += load(block, number)
+        if number:
+            close()
+        table = f"tw{block.tables.index(fft)}"
+        for k, part in enumerate(row_phases(fft, node.attr.sign, f"r.x{number}", "s", table)):
+            if k:
+                close()
+            pending += ["{", *indented(part), "}"]
+        for k, result in enumerate(block.rows.results):
+            if result.last == number and not block.shape.crossed[k]:
+                pending += store(block, k)
+        if number in staged or block.is_crossed(number):
+            close()
+            pending += stage(block, number)
+            close()
+        for k, result in enumerate(block.rows.results):
+            if result.last == number and block.shape.crossed[k]:
+                lines += bare_phase(crossed_store(block, k))
+    if pending:
+        close()
+    return lines
+
+
+def load(block: Block, number: int) -> list[str]:
+    """What a transform reads, into registers."""
+    node, side = block.rows.transforms[number], block.before(number)
+    staged = block.staged
+
+    def text(earlier: int, element: str) -> str:
+        if earlier in staged:
+            return _staged_value(block, earlier, element)
+        return block.after(earlier).value(f"r.x{earlier}[k]")
+
+    printer = load_printer(block.rows, number, block.strides, text)
+    value = printer.element(node.args[0], block.rows.index())
+    target = f"r.x{number}[k]"
+    if side.packed:
+        end = [f"if (p) {target}.im = {value}; else {target}.re = {value};"]
+    elif node.args[0].dtype.kind == "c":
+        end = [f"{target} = {value};"]
+    else:
+        end = [f"{target} = make<{block.real}>({value}, 0);"]
+    return side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
+
+
+def stage(block: Block, number: int) -> list[str]:
+    """A transform's values to shared memory, in order."""
+    side = block.after(number)
+    value = side.value(f"r.x{number}[k]")
+    return side.loop(f"after{number}", [f"{_staged_value(block, number, ELEMENT)} = {value};"])
+
+
+def _staged_value(block: Block, number: int, element: str) -> str:
+    """A value of a transform in shared memory."""
+    real = block.rows.transforms[number].dtype.kind != "c"
+    return f"s[{element}]" if real else f"((complex_t<{block.real}>*)s)[{element}]"
+
+
+def store(block: Block, k: int) -> list[str]:
+    """A result from registers: stored, or added to the thread's totals."""
+    last = block.rows.results[k].last
+    return block.after(last).loop(f"after{last}", _result(block, k, crossed=False), "live_")
+
+
+def crossed_store(block: Block, k: int) -> list[str]:
+    """A result read from shared memory and written along the other direction."""
+    extent, together = block.extent(block.rows.results[k].last), block.shape.together
+    along_rows = (f"q % {together}", f"q / {together}")
+    along_elements = (f"q / {extent}", f"q % {extent}")
+    f, e = along_elements if block.shape.columns else along_rows
+    return [
+        "#pragma unroll 4",
+        f"for (int q = thread_; q < {extent * together}; q += THREADS) {{",
+        *indented(
+            [
+                f"const int f = {f}, e = {e};",
+                *block.row_names(),
+                "if (live_) {",
+                *indented(_result(block, k, crossed=True)),
+                "}",
+            ]
+        ),
+        "}",
+    ]
+
+
+def _result(block: Block, k: int, crossed: bool) -> list[str]:
+    """One element of a result, from the elements of the transforms it is made of."""
+    result = block.rows.results[k]
+    printed = [_printed(block, result, part, crossed) for part in range(len(result.placements))]
+    if len(printed) == 2 and _side_by_side(result):
+        (first, real, place), (second, imag, _) = printed
+        kind = c_type(result.output.dtype)
+        pair = ", ".join(f"({kind}){stored(v, result.output.dtype)}" for v in (real, imag))
+        end = f"*(complex_t<{kind}>*)(out{k} + {place}) = make<{kind}>({pair});"
+        return ["{", *indented([*_stripped(first), *_stripped(second), end]), "}"]
+    lines: list[str] = []
+    for (printer, value, place), placement in zip(printed, result.placements, strict=True):
+        if result.reduced:
+            total = f"r.total{k}[{total_place(block, result)}]"
+            end = f"{total} = {combination(result.output).format(total, value)};"
+        else:
+            end = f"out{k}[{place}] = {stored(value, result.output.dtype)};"
+        guard = " && ".join(f"({g})" for g in placement.guards)
+        inner = indented([*_stripped(printer), end])
+        lines += [f"if ({guard}) {{" if guard else "{", *inner, "}"]
+    return lines
+
+
+def total_place(block: Block, result: Result) -> str:
+    """Which of the thread's totals the element of the loop belongs to."""
+    return "i * 2 + p" if block.after(result.last).packed else "i"
+
+
+def _printed(block: Block, result: Result, part: int, crossed: bool) -> tuple[Printer, str, str]:
+    """The statements of a part of a result, its value, and its place in C order."""
+    placement = result.placements[part]
+    names = {id(n): f"p{k}" for k, n in enumerate(block.rows.problem.inputs)}
+    printer = Printer(names, block.strides, indent=0, count=1000 * part)
+    spectra = {id(block.rows.transforms[n]): n for n in result.spectra}
+    for identity, number in spectra.items():
+        staged = _staged_value(block, number, ELEMENT)
+        text = staged if crossed else block.after(number).value(f"r.x{number}[k]")
+        printer.held[identity] = lambda index, text=text: text  # type: ignore[misc]
+    placed = {i: index for i, index in placement.index.items() if i not in spectra}
+    printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}
+    own = printer.placed.get(id(result.value), placement.index[id(result.value)])
+    value = printer.element(result.value, own)
+    place = "" if result.reduced else indexing.horner(own, result.output.shape)
+    return printer, value, place
+
+
+def _side_by_side(result: Result) -> bool:
+    """Do the two parts of a complex number lie beside each other?"""
+    first, second = (p.index[id(result.value)] for p in result.placements)
+    guarded = any(p.guards for p in result.placements)
+    ends = (first[-1], second[-1]) == ("0", "1") and result.value.shape[-1] == 2
+    return ends and first[:-1] == second[:-1] and not guarded and result.output.dtype.char != "e"
+
+
+def _stripped(printer: Printer) -> Sequence[str]:
+    return [line.strip() for line in printer.lines]
