@@ -346,7 +346,7 @@ def lazy(array: Any, name: str | None = None) -> LazyArray:
     """
     if isinstance(array, LazyArray):
         return array
-    if hasattr(array, "__cuda_array_interface__") and not is_cupy(array):
+    if not is_cupy(array) and hasattr(array, "__cuda_array_interface__"):
         raise TypeError(
             f"lazy: a {type(array).__module__}.{type(array).__name__} lies on a GPU; only NumPy "
             "and CuPy arrays are recorded. Give it to CuPy by cupy.from_dlpack(x), or copy it to "

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import platform
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+import scipy
+
 from ..options import cpu_count, current, resolve_workers
 from .gpus import CURE, Gpu, cuda_versions, gpus, why_no_gpu
 
 _OPTIONAL = {
-    "cuda-python": CURE,
     "matplotlib": "pip install fft_fused[plot]",
     "sigmf": "pip install fft_fused[io]",
     "baseband": "pip install fft_fused[io]",
@@ -85,9 +88,16 @@ def info() -> Info:
     """
     from ..engines import registry
 
-    versions = {name: _version(name) or "?" for name in ("fft_fused", "numpy", "scipy")}
-    versions["python"] = platform.python_version()
-    optional = {
+    from .. import __version__
+
+    versions = {
+        "fft_fused": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+    optional = {"cuda-python": _cuda_bindings() or f"not installed: {CURE}"}
+    optional |= {
         name: _version(name) or f"not installed: {cure}" for name, cure in _OPTIONAL.items()
     }
     engines = {e.name: e.available() for e in registry()}
@@ -114,6 +124,14 @@ def cache_clear() -> None:
     from ..passes.pipeline import PLANS
 
     PLANS.clear()
+
+
+def _cuda_bindings() -> str | None:
+    """Version of what cuda-python is used for; it is also installed without that package."""
+    try:
+        return str(importlib.import_module("cuda.bindings").__version__)
+    except ImportError:
+        return None
 
 
 def _version(name: str) -> str | None:
