@@ -217,9 +217,10 @@ def checked_key(key: Any) -> Any:
     if isinstance(key, bool | np.bool_):
         return key
     dtype = getattr(key, "dtype", None)
-    if dtype is not None and (key.shape or dtype.kind == "b"):
-        cure = "where(mask, x, 0)" if dtype.kind == "b" else "take(x, indices, axis)"
-        what = "mask" if dtype.kind == "b" else "array"
+    is_mask = str(dtype).rpartition(".")[2] == "bool"  # torch's dtypes have no kind
+    if dtype is not None and (key.shape or is_mask):
+        cure = "where(mask, x, 0)" if is_mask else "take(x, indices, axis)"
+        what = "mask" if is_mask else "array"
         raise IndexError(
             f"x[{what}]: an index of dtype {dtype} and shape {key.shape} is not recorded; "
             f"use fft_fused.xp.{cure}"

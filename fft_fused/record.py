@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .expr import build
-from .expr.node import Node
+from .expr.node import Node, Source
+from .runtime.arrays import as_operand, spec_of
 
 
 def is_lazy(value: Any) -> bool:
@@ -45,6 +46,12 @@ def as_node(value: Any) -> Node:
     from .lazy import lazy
 
     return lazy(value).node
+
+
+def table(array: Any, made_here: bool = False) -> Node:
+    """A leaf for values on the host that may be copied to a GPU."""
+    plain = as_operand(array, "asarray")
+    return build.leaf(Source("", spec_of(plain), plain, portable=True, made_here=made_here))
 
 
 def as_lazy(value: Any) -> Any:

@@ -60,8 +60,9 @@ class Values:
     def __dlpack__(self: Any, **options: Any) -> Any:
         return self.compute().__dlpack__(**options)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        place, _, index = self.device.partition(":")
+        return (1, 0) if place == "cpu" else (2, int(index))
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -71,8 +72,7 @@ class Values:
                 f"a LazyArray {self._spec()} on {self.device} is not copied to the host silently: "
                 "call .compute(), then .get()"
             )
-        values: np.ndarray = self.compute()
-        return values if dtype is None else values.astype(dtype, copy=False)
+        return np.asarray(self.compute(), dtype)
 
     def _spec(self: Any) -> str:
         return str(ArraySpec(self.shape, self.dtype, ()))

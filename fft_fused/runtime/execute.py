@@ -98,14 +98,14 @@ def _targets(
 
 
 def check_out(
-    out: Any, specs: Sequence[tuple[tuple[int, ...], np.dtype]]
+    out: Any, specs: Sequence[tuple[tuple[int, ...], np.dtype]], device: str = "cpu"
 ) -> list[np.ndarray | None]:
-    """``out`` as a list with an entry per result.
+    """``out`` as a list with an entry per result, which will be on ``device``.
 
     Raises
     ------
     TypeError
-        Not an ndarray, or a dtype the result cannot be cast to by the rule "same_kind".
+        No array of the device, or a dtype the result cannot be cast to by the rule "same_kind".
     ValueError
         Another shape, another number of arrays, read-only or overlapping arrays.
     """
@@ -115,8 +115,7 @@ def check_out(
     for array, (shape, dtype) in zip(given, specs, strict=True):
         if array is None:
             continue
-        if not isinstance(array, np.ndarray) and not is_cupy(array):
-            raise TypeError(f"out: need a NumPy array, got {type(array).__name__}")
+        _check_place(array, device)
         if array.shape != shape:
             raise ValueError(f"out: shape {array.shape} given, the result has {shape}")
         if not np.can_cast(dtype, array.dtype, "same_kind"):
@@ -129,7 +128,15 @@ def check_out(
     return given
 
 
+def _check_place(array: Any, device: str) -> None:
+    wanted = "NumPy array" if device == "cpu" else f"CuPy array on {device}"
+    if not isinstance(array, np.ndarray) and not is_cupy(array):
+        raise TypeError(f"out: need a {wanted}, got {type(array).__name__}")
+    if device_of(array) != device:
+        raise TypeError(
+            f"out: an array on {device_of(array)} given, the result is on {device}; give a {wanted}"
+        )
+
+
 def _overlap(a: Any, b: Any) -> bool:
-    if device_of(a) != device_of(b):
-        return False
     return bool(module_of(device_of(a)).may_share_memory(a, b))

@@ -86,9 +86,8 @@ def info() -> Info:
     >>> fft_fused.info().engines["numpy_blocked"]
     ''
     """
-    from ..engines import registry
-
     from .. import __version__
+    from ..engines import registry
 
     versions = {
         "fft_fused": __version__,
