@@ -93,6 +93,12 @@ def keeps_dimension(key: Any) -> bool:
     return any(k is Ellipsis for k in keys)
 
 
+def require_c_order(what: str, order: str) -> None:
+    """TypeError for other orders of the elements."""
+    if order != "C":
+        raise TypeError(f"{what}: order {order!r} is not recorded; only 'C'")
+
+
 def layout(node: Node) -> list[int] | None:
     """Strides in items of a new array; None for C order, which computed values are in."""
     if node.op != "operand":

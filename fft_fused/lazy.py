@@ -225,8 +225,7 @@ class LazyArray(Operators, Methods, Values):
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> LazyArray:
         """The same elements in another shape, in C order."""
-        if order != "C":
-            raise TypeError(f"reshape: order {order!r} is not recorded; only 'C'")
+        aliasing.require_c_order("reshape", order)
         dims = shape[0] if len(shape) == 1 and hasattr(shape[0], "__len__") else shape
         node = build.reshape(self.node, tuple(dims))
         if copy or not aliasing.reshape_is_view(self, node.shape):
@@ -235,12 +234,14 @@ class LazyArray(Operators, Methods, Values):
             return LazyArray(node)
         return LazyArray(node, aliasing.reshape(self, node.shape))
 
-    def ravel(self) -> LazyArray:
+    def ravel(self, order: str = "C") -> LazyArray:
         """One axis; a view of what is contiguous, else a copy."""
+        aliasing.require_c_order("ravel", order)
         return self.reshape(-1) if aliasing.is_contiguous(self) else self.flatten()
 
-    def flatten(self) -> LazyArray:
+    def flatten(self, order: str = "C") -> LazyArray:
         """One axis; a copy."""
+        aliasing.require_c_order("flatten", order)
         return LazyArray(build.reshape(self.node, (self.size,)))
 
     def squeeze(self, axis: Any = None) -> LazyArray:

@@ -75,3 +75,26 @@ def combine(op: str, *nodes: Node) -> Node:
     if all(n.weak for n in nodes):
         return build.weak_elementwise(op, *nodes)
     return build.elementwise(op, *nodes)
+
+
+def written(result: Any, out: Any, what: str) -> Any:
+    """A recorded result, or the lazy array ``out`` with that value.
+
+    Raises
+    ------
+    TypeError
+        When ``out`` is an array, which has values already, or of another kind of dtype.
+    """
+    if out is None:
+        return result
+    if not is_lazy(out):
+        raise TypeError(
+            f"{what}: the result is lazy and cannot be written into {_article(out)}; "
+            "use .compute(out=...)"
+        )
+    return out.assign(result, what.rpartition(".")[2])
+
+
+def _article(value: Any) -> str:
+    library = {"numpy": "NumPy", "cupy": "CuPy"}.get(type(value).__module__.partition(".")[0])
+    return f"a {library} array" if library else f"a {type(value).__name__}"

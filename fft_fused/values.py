@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from .errors import LazyValueError
 from .expr.node import ArraySpec, walk
 from .expr.recording import ScalarValueNeeded
+from .runtime.exchange import placed
 
 
 class Values:
@@ -74,6 +75,13 @@ class Values:
             )
         return np.asarray(self.compute(), dtype)
 
+    @property
+    def __cupy_get_ndarray__(self: Any) -> Callable[[], Any]:
+        """What ``cupy.asarray`` and functions that convert by it call: computes, on the GPU."""
+        if self.device == "cpu":
+            raise AttributeError("__cupy_get_ndarray__")
+        return lambda: placed(self.compute(), self.device)
+
     def _spec(self: Any) -> str:
         return str(ArraySpec(self.shape, self.dtype, ()))
 
@@ -84,7 +92,7 @@ class Values:
             raise LazyValueError(
                 f"the values of a LazyArray {self._spec()} were asked for in a function that is "
                 "being recorded: its arguments have none yet. Compute outside of the function, "
-                "or use fft_fused.xp where a NumPy function was called."
+                "or use fft_fused.xp where a function of NumPy or CuPy was called."
             )
         slots = {n.attr for n in leaves if n.op == "scalar"}
         if slots:
