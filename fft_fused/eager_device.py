@@ -22,13 +22,15 @@ from .runtime.plan import Plan, output_specs
 _PLANS: Cache[Plan | None] = Cache(512)
 
 
-def transform(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool, out: Any = None) -> Any:
-    """One of the Fourier transforms; ``x`` itself where there is no axis to transform.
+def transform(
+    name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool, out: Any = None, **extra: Any
+) -> Any:
+    """A Fourier, cosine or sine transform; ``x`` itself where there is no axis to transform.
 
     Parameters
     ----------
     name : str
-        As ``fft``, ``irfft2``, ``hfftn``.
+        As ``fft``, ``irfft2``, ``hfftn``, ``dct``.
     x : cupy.ndarray
     s, axes, norm
         As in ``scipy.fft``; one length and one axis unless ``many``.
@@ -36,6 +38,8 @@ def transform(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool, out: 
         Is it a transform over several axes?
     out : cupy.ndarray, optional
         Where the result goes.
+    **extra
+        ``type`` and ``orthogonalize`` of a cosine or sine transform.
 
     Raises
     ------
@@ -53,9 +57,10 @@ def transform(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool, out: 
         _fixed(axes),
         norm,
         many,
+        *extra.values(),
         current(),
     )
-    plan = _PLANS.get(key, lambda: _planned(name, x, s, axes, norm, many))
+    plan = _PLANS.get(key, lambda: _planned(name, x, s, axes, norm, many, **extra))
     if plan is None:
         return x if out is None else _copied(x, out)
     with working_on(plan.expr.device):
@@ -80,9 +85,12 @@ def _fixed(values: Any) -> Any:
     return type(values), values
 
 
-def _planned(name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool) -> Plan | None:
+def _planned(
+    name: str, x: Any, s: Any, axes: Any, norm: Any, many: bool, **extra: Any
+) -> Plan | None:
     node = build.leaf(Source(name, spec_of(x)))
-    spec = transform_spec(node, name.rstrip("2n") if many else name, s, axes, norm, many)
+    base = name.rstrip("2n") if many else name
+    spec = transform_spec(node, base, s, axes, norm, many, **extra)
     if not spec.axes:
         return None
     expr, _ = collect([build.transform(node, spec)])
