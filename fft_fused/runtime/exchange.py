@@ -76,6 +76,8 @@ def exported(array: Any, library: str) -> Any:
     """A result in the library of the arguments: itself, or a torch tensor of its memory."""
     if library != TORCH:
         return array
+    if min(array.strides, default=0) < 0:  # which torch does not have
+        array = array.copy()
     return sys.modules[TORCH].from_dlpack(array)
 
 

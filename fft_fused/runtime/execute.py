@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of, is_cupy, module_of
-from .device import Resources, resources_now
+from .device import Resources, is_out_of_memory, release_memory, resources_now
 from .plan import Plan
 
 
@@ -35,7 +35,30 @@ def execute(
     -------
     list of ndarray
         New arrays, or those of ``out``.
+
+    Raises
+    ------
+    MemoryError
+        A GPU has too little memory. What the call had allocated is free again.
     """
+    try:
+        return _executed(plan, arrays, scalars, out)
+    except Exception as error:
+        if plan.expr.device == "cpu" or not is_out_of_memory(error):
+            raise
+        fault = error.with_traceback(None)  # lets go of the arrays of the call
+    release_memory()
+    if isinstance(fault, MemoryError):
+        raise _explained(fault, plan)
+    return _executed(plan, arrays, scalars, out)  # a library asked for what CuPy kept free
+
+
+def _executed(
+    plan: Plan,
+    arrays: Sequence[np.ndarray],
+    scalars: Sequence[Any],
+    out: Sequence[np.ndarray | None] | None,
+) -> list[np.ndarray]:
     values: list[Any] = [*arrays, *scalars]
     leaves = len(values)
     values += [None] * (plan.count - leaves)
@@ -57,6 +80,17 @@ def execute(
     if out is None and plan.owns_results:
         return [values[number] for number in plan.results]
     return _finish(plan, values, leaves, out)
+
+
+def _explained(fault: MemoryError, plan: Plan) -> MemoryError:
+    """With what the whole call needs, after the size of the allocation that failed."""
+    between, results = plan.intermediate_bytes, sum(o.nbytes for o in plan.outputs)
+    fault.args = (
+        f"{str(fault).rstrip('.')}, in a call with results of {results:,} bytes and {between:,} "
+        f"bytes between its launches on {plan.expr.device}; work on fewer rows at a time, give "
+        "out=, or free arrays",
+    )
+    return fault
 
 
 def _finish(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import platform
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -134,7 +133,9 @@ def _cuda_bindings() -> str | None:
 
 
 def _version(name: str) -> str | None:
+    from importlib import metadata  # not at the top: it takes longer than much of the package
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
