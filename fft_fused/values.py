@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from .errors import LazyValueError
 from .expr.node import ArraySpec, walk
 from .expr.recording import ScalarValueNeeded
-from .runtime.exchange import placed
 
 
 class Values:
@@ -71,16 +70,10 @@ class Values:
         if self.device != "cpu":
             raise TypeError(
                 f"a LazyArray {self._spec()} on {self.device} is not copied to the host silently: "
-                "call .compute(), then .get()"
+                "call .compute(), and .get() on the result for a NumPy array; where a function of "
+                "CuPy asked for it, use fft_fused.xp"
             )
         return np.asarray(self.compute(), dtype)
-
-    @property
-    def __cupy_get_ndarray__(self: Any) -> Callable[[], Any]:
-        """What ``cupy.asarray`` and functions that convert by it call: computes, on the GPU."""
-        if self.device == "cpu":
-            raise AttributeError("__cupy_get_ndarray__")
-        return lambda: placed(self.compute(), self.device)
 
     def _spec(self: Any) -> str:
         return str(ArraySpec(self.shape, self.dtype, ()))
