@@ -35,6 +35,22 @@ def needs_gradient(value: Any) -> bool:
     return is_torch(value) and bool(value.requires_grad)
 
 
+def known(value: Any, what: str) -> Any:
+    """A number that is asked for while an expression is recorded.
+
+    Raises
+    ------
+    TypeError
+        When it lies on a GPU: reading it would wait for the GPU and copy.
+    """
+    if is_cupy(value) or (is_torch(value) and value.is_cuda):
+        raise TypeError(
+            f"{what}: its value is on {value.device} and is not copied to the host silently; "
+            "pass float(x) if you mean it"
+        )
+    return value
+
+
 def imported(tensor: Any, what: str) -> Any:
     """A torch tensor as a NumPy array, or a CuPy array on its GPU, of the same memory.
 

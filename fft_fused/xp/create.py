@@ -13,6 +13,7 @@ import numpy as np
 from ..expr import build
 from ..record import as_lazy, as_node, is_lazy, operate, table, wrap
 from ..runtime.arrays import is_foreign_array
+from ..runtime.exchange import known
 
 
 def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
@@ -145,7 +146,7 @@ def linspace(
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     intervals = num - 1 if endpoint else num
-    begin, end = float(start), float(stop)
+    begin, end = float(known(start, "linspace: start")), float(known(stop, "linspace: stop"))
     values = wrap(build.iota(0, 1, num, np.dtype("f8")))
     step = (end - begin) / intervals if intervals > 0 else math.nan
     if intervals <= 0:

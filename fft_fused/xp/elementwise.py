@@ -12,6 +12,7 @@ from ..expr import build
 from ..expr.node import Node
 from ..expr.ops import OPS
 from ..record import as_lazy, as_node, is_lazy, wrap, written
+from ..runtime.exchange import known
 
 _ALIASES = {
     "abs": "absolute",
@@ -226,9 +227,9 @@ def nan_to_num(x: Any, nan: float = 0.0) -> Any:
     node = as_node(x)
     if node.dtype.kind not in "f":
         raise TypeError(f"nan_to_num: x is {node.dtype}; take the real and imaginary parts")
-    limits = np.finfo(node.dtype)
+    limits, number = np.finfo(node.dtype), node.dtype.type(known(nan, "nan_to_num: nan"))
     limited = clip(wrap(node), limits.min, limits.max)
-    return where(wrap(build.elementwise("isnan", node)), node.dtype.type(nan), limited)
+    return where(wrap(build.elementwise("isnan", node)), number, limited)
 
 
 __all__ = [  # noqa: PLE0604

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..expr import build
 from ..record import as_lazy, as_node, wrap, written
+from ..runtime.exchange import known
 from .create import asarray
 from .shape import extents
 
@@ -59,7 +60,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if widths.dtype.kind not in "iu":
         raise TypeError("`pad_width` must be of integral type.")
     borders = np.broadcast_to(widths, (node.ndim, 2)).tolist()
-    fills = np.broadcast_to(constant_values, (node.ndim, 2))
+    fills = np.broadcast_to(known(constant_values, "pad: constant_values"), (node.ndim, 2))
     for axis, ((before, after), (low, high)) in enumerate(zip(borders, fills, strict=True)):
         around = [(0, 0)] * node.ndim
         for width, fill in (((before, 0), low), ((0, after), high)):
