@@ -80,8 +80,11 @@ def _common_device(sources: Sequence[Source]) -> str:
 
 
 def library_of(sources: Iterable[Source]) -> str:
-    """The library that results are handed over to; empty for NumPy and CuPy."""
-    return next((s.library for s in sources if s.library), "")
+    """The library that results are handed over to; empty for NumPy and CuPy.
+
+    That of the arrays; that of the numbers where there are no arrays.
+    """
+    return next((s.library for s in sorted(sources, key=lambda s: s.goes_along)), "")
 
 
 def _way(first: Source, other: Source) -> str:
