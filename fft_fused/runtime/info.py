@@ -127,9 +127,10 @@ def cache_clear() -> None:
 def _cuda_bindings() -> str | None:
     """Version of what cuda-python is used for; it is also installed without that package."""
     try:
-        return str(importlib.import_module("cuda.bindings").__version__)
+        found = importlib.import_module("cuda.bindings")
     except ImportError:
         return None
+    return str(getattr(found, "__version__", "of unknown version"))
 
 
 def _version(name: str) -> str | None:
