@@ -29,7 +29,7 @@ _HOST = 1  # DLPack's number of the host's memory
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class CallOptions:
     """Arguments of a transform that do not change its values."""
 
     overwrite_x: bool = False
@@ -67,7 +67,9 @@ def namespace(x: Any) -> ModuleType:
     return found
 
 
-def transform(name: str, x: Any, s: Any, axes: Any, norm: Any, options: Options, many: bool) -> Any:
+def transform(
+    name: str, x: Any, s: Any, axes: Any, norm: Any, options: CallOptions, many: bool
+) -> Any:
     """A Fourier transform: of torch tensors and CuPy arrays ours, else by ``x``'s own library.
 
     Raises
@@ -90,7 +92,7 @@ def transform(name: str, x: Any, s: Any, axes: Any, norm: Any, options: Options,
     return _by_its_library(name, x, s, axes, norm, many)
 
 
-def _check_options(name: str, options: Options, ours: bool) -> None:
+def _check_options(name: str, options: CallOptions, ours: bool) -> None:
     if options.workers is not None:
         if scipy_array_api() or not ours:
             raise ValueError(f"{name}: `workers` is only supported for numpy arrays")
@@ -137,7 +139,7 @@ def real_transform(
     s: Any,
     axes: Any,
     norm: Any,
-    options: Options,
+    options: CallOptions,
     orthogonalize: bool | None,
 ) -> Any:
     """A cosine or sine transform: ours on a GPU, else through NumPy."""

@@ -119,7 +119,7 @@ def _one(base: str) -> Callable[..., Any]:
             if is_lazy(x):
                 return written(_lazily(x, base, n, axis, norm, plan, many=False), out, base)
             if is_foreign(x):
-                given = foreign.Options(overwrite_x, workers, plan, out)
+                given = foreign.CallOptions(overwrite_x, workers, plan, out)
                 return foreign.transform(base, x, n, axis, norm, given, many=False)
         result = eager(x, n, axis, norm, overwrite_x, workers, plan=plan)
         return result if out is None else _into(out, result)
@@ -145,7 +145,7 @@ def _several(name: str, base: str, default: Any) -> Callable[..., Any]:
             if is_lazy(x):
                 return written(_lazily(x, base, s, axes, norm, plan), out, name)
             if is_foreign(x):
-                given = foreign.Options(overwrite_x, workers, plan, out)
+                given = foreign.CallOptions(overwrite_x, workers, plan, out)
                 return foreign.transform(name, x, s, axes, norm, given, many=True)
         result = eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
         return result if out is None else _into(out, result)
@@ -171,7 +171,7 @@ def _real_one(base: str) -> Callable[..., Any]:
                 extra: Any = {"type": check_type(type), "orthogonalize": orthogonalize}
                 return _lazily(x, base, n, axis, norm, None, many=False, **extra)
             if is_foreign(x):
-                given = foreign.Options(overwrite_x, workers)
+                given = foreign.CallOptions(overwrite_x, workers)
                 return foreign.real_transform(base, x, type, n, axis, norm, given, orthogonalize)
         return eager(x, type, n, axis, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
@@ -196,7 +196,7 @@ def _real_several(name: str, base: str) -> Callable[..., Any]:
                 extra: Any = {"type": check_type(type), "orthogonalize": orthogonalize}
                 return _lazily(x, base, s, axes, norm, **extra)
             if is_foreign(x):
-                given = foreign.Options(overwrite_x, workers)
+                given = foreign.CallOptions(overwrite_x, workers)
                 return foreign.real_transform(name, x, type, s, axes, norm, given, orthogonalize)
         return eager(x, type, s, axes, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 

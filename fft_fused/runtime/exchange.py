@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of, is_cupy, native
+from .gpus import why_no_gpu
 
 TORCH = "torch"
 
@@ -61,6 +62,8 @@ def imported(tensor: Any, what: str) -> Any:
     ------
     TypeError
         For tensors that require grad, are no plain arrays of numbers or lie on another device.
+    ImportError
+        For a tensor on a GPU without CuPy.
     """
     if tensor.requires_grad:
         raise TypeError(
@@ -81,6 +84,8 @@ def imported(tensor: Any, what: str) -> Any:
             import cupy
 
             return cupy.from_dlpack(plain)
+    except ImportError:
+        raise ImportError(f"{what}: a tensor on {device}: {why_no_gpu()}") from None
     except BufferError:
         raise TypeError(
             f"{what}: dtype {tensor.dtype} is not computed with; "
@@ -123,9 +128,13 @@ def _on_stream_of_torch(index: int) -> Iterator[None]:
 
 
 def _stream_at(address: int) -> Any:
-    from cupy.cuda import Stream
+    from cupy import cuda
 
-    return Stream.from_external(_Handed(address)) if address else Stream.null
+    if not address:
+        return cuda.Stream.null
+    if not hasattr(cuda.Stream, "from_external"):  # before CuPy 14
+        return cuda.ExternalStream(address)
+    return cuda.Stream.from_external(_Handed(address))
 
 
 class _Handed:

@@ -9,6 +9,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
+import fft_fused
 from fft_fused.runtime import exchange
 
 
@@ -66,6 +67,31 @@ def test_only_tensors_are_taken_for_tensors(value):
     assert not exchange.is_torch(value)
     assert not exchange.needs_gradient(value)
     assert exchange.known(value, "x") is value
+
+
+class Tensor:
+    """A CUDA tensor, as far as it is looked at before CuPy is needed."""
+
+    requires_grad, layout = False, "strided"
+    device = SimpleNamespace(type="cuda", index=0)
+
+    def resolve_conj(self):
+        return self
+
+    resolve_neg = resolve_conj
+
+
+Tensor.__module__ = "torch"
+
+
+def test_a_tensor_on_a_gpu_needs_cupy(monkeypatch):
+    torch = ModuleType("torch")
+    torch.strided = "strided"
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    wanted = r"^fft: a tensor on cuda:0: CuPy is not installed: pip install fft_fused\[cuda13\]$"
+    with pytest.raises(ImportError, match=wanted):
+        fft_fused.fft(Tensor())
 
 
 def test_results_of_numpy_stay_numpys():
