@@ -93,6 +93,12 @@ def keeps_dimension(key: Any) -> bool:
     return any(k is Ellipsis for k in keys)
 
 
+def require_c_order(what: str, order: str) -> None:
+    """TypeError for other orders of the elements."""
+    if order != "C":
+        raise TypeError(f"{what}: order {order!r} is not recorded; only 'C'")
+
+
 def layout(node: Node) -> list[int] | None:
     """Strides in items of a new array; None for C order, which computed values are in."""
     if node.op != "operand":
@@ -217,9 +223,10 @@ def checked_key(key: Any) -> Any:
     if isinstance(key, bool | np.bool_):
         return key
     dtype = getattr(key, "dtype", None)
-    if dtype is not None and (key.shape or dtype.kind == "b"):
-        cure = "where(mask, x, 0)" if dtype.kind == "b" else "take(x, indices, axis)"
-        what = "mask" if dtype.kind == "b" else "array"
+    is_mask = str(dtype).rpartition(".")[2] == "bool"  # torch's dtypes have no kind
+    if dtype is not None and (key.shape or is_mask):
+        cure = "where(mask, x, 0)" if is_mask else "take(x, indices, axis)"
+        what = "mask" if is_mask else "array"
         raise IndexError(
             f"x[{what}]: an index of dtype {dtype} and shape {key.shape} is not recorded; "
             f"use fft_fused.xp.{cure}"

@@ -12,8 +12,9 @@ from .explain import Explanation, explain_plan
 from .expr.recording import ScalarValueNeeded
 from .lazy import LazyArray
 from .passes.pipeline import plan_for, settled
-from .passes.trace import collect
+from .passes.trace import collect, library_of
 from .runtime.cache import Cache
+from .runtime.exchange import exported, imported, is_torch, placed, working_on
 from .runtime.execute import check_out, execute
 from .runtime.plan import Plan, output_specs
 from .signature import Leaves, Signature, read_arguments
@@ -58,12 +59,27 @@ def compute(*values: Any, out: Any = None) -> Any:
     for value in lazies:
         value.require_values()
     expr, sources = collect([v.node for v in lazies])
-    arrays = [s.array for s in sources]
-    plan = settled(plan_for(expr), arrays, ())
-    checked = None if out is None else check_out(out, output_specs(plan))
-    results = iter(execute(plan, arrays, (), checked))
+    library = library_of(sources)
+    with working_on(expr.device, library):
+        arrays = [placed(s.array, expr.device) for s in sources]
+        plan = settled(plan_for(expr), arrays, ())
+        results = iter(_executed(plan, arrays, (), out, library))
     found = tuple(next(results) if isinstance(v, LazyArray) else v for v in values)
     return found[0] if len(found) == 1 else found
+
+
+def _executed(
+    plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any], out: Any, library: str
+) -> list[Any]:
+    """Results in the library of the arguments: new ones, or what the caller gave."""
+    if out is None:
+        results = execute(plan, arrays, scalars)
+        return [exported(r, library) for r in results] if library else results
+    given = list(out) if isinstance(out, tuple | list) else [out]
+    targets = [imported(o, "out") if library and is_torch(o) else o for o in given]
+    checked = check_out(targets, output_specs(plan), plan.expr.device)
+    results = execute(plan, arrays, scalars, checked)
+    return [exported(r, library) if o is None else o for r, o in zip(results, given, strict=True)]
 
 
 def explain_lazies(values: Sequence[LazyArray], stage: str | None = None) -> Explanation:
@@ -102,10 +118,10 @@ class Fused:
                 raise TypeError("out: an argument is lazy, so the result is; use .compute(out=...)")
             return self._function(*args, **kwargs)
         traced = self._current(leaves, args, kwargs)
-        arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
-        plan = traced.plan_for(arrays, scalars)
-        checked = None if out is None else check_out(out, output_specs(plan))
-        return traced.rebuild(execute(plan, arrays, scalars, checked))
+        with working_on(traced.expr.device, traced.library):
+            arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
+            plan = traced.plan_for(arrays, scalars)
+            return traced.rebuild(_executed(plan, arrays, scalars, out, traced.library))
 
     def _current(self, leaves: Leaves, args: Any, kwargs: Any) -> Traced:
         """The trace for arguments like these, recorded again where a captured value changed."""
@@ -161,8 +177,9 @@ class Fused:
     def unfused(self, *args: Any, **kwargs: Any) -> Any:
         """The same values by one NumPy call after another, as typed: baseline and oracle."""
         traced, leaves = self._prepared(args, kwargs)
-        results = evaluate(traced.expr, traced.arrays(leaves), traced.scalars(leaves))
-        return traced.rebuild(list(results))
+        with working_on(traced.expr.device, traced.library):
+            results = evaluate(traced.expr, traced.arrays(leaves), traced.scalars(leaves))
+            return traced.rebuild([exported(r, traced.library) for r in results])
 
     def compare(self, *args: Any, repeat: int = 5, **kwargs: Any) -> Comparison:
         """Run fused and unfused in turn: times, ratio, peak memory, error against float64.
@@ -180,11 +197,12 @@ class Fused:
             A table by ``str()``, data by ``to_dict()``.
         """
         traced, leaves = self._prepared(args, kwargs)
-        arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
         name = self.__name__  # type: ignore[attr-defined]
         from .compare import compare
 
-        return compare(name, traced.plan_now(), arrays, scalars, repeat)
+        with working_on(traced.expr.device, traced.library):
+            arrays, scalars = traced.arrays(leaves), traced.scalars(leaves)
+            return compare(name, traced.plan_now(), arrays, scalars, repeat)
 
 
 @overload

@@ -19,10 +19,11 @@ import numpy as np
 
 from .expr.node import walk
 from .lazy import LazyArray
+from .runtime.exchange import is_array
 
 _LIMIT = 512
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "cupy", "cupyx", "array_api_compat"}
-_LIBRARIES |= {__name__.partition(".")[0]}
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "cupy", "cupyx", "torch"}
+_LIBRARIES |= {"array_api_compat", __name__.partition(".")[0]}
 _CHANGING = {"random", "default_rng", "time", "perf_counter", "monotonic", "now", "today"}
 _CHANGING |= {"environ", "getenv", "open", "input"}
 _PLAIN: tuple[type, ...] = (
@@ -72,7 +73,7 @@ class Snapshot:
         if isinstance(value, _PLAIN) or id(value) in self._seen:
             return
         self._seen.add(id(value))
-        if isinstance(value, np.ndarray):
+        if is_array(value):
             self.arrays.add(id(value))
         elif isinstance(value, LazyArray):
             self._visit_lazy(value)
@@ -188,7 +189,7 @@ def _contents(cell: Any) -> Any:
 
 
 def _same_as(value: Any) -> Callable[[Any], bool]:
-    if isinstance(value, np.ndarray | LazyArray):
+    if isinstance(value, LazyArray) or is_array(value):
         ref = weakref.ref(value)
         return lambda now: now is ref()
     if isinstance(value, int | float | complex | str | np.generic):

@@ -9,11 +9,12 @@ import numpy as np
 from . import aliasing
 from .aliasing import Window
 from .expr import build
-from .expr.node import Node, walk
+from .expr.node import Node, Source, walk
 from .methods import Methods
 from .operators import Operators
 from .record import as_node, combine
 from .runtime.arrays import as_operand, is_cupy, is_foreign_array, spec_of
+from .runtime.exchange import TORCH, imported, is_array, is_torch
 from .values import Values
 
 
@@ -100,8 +101,8 @@ class LazyArray(Operators, Methods, Values):
     @property
     def device(self) -> str:
         """Where the values will be: "cpu", or "cuda:0" and so on."""
-        leaves = (n for n in walk([self.node]) if n.op == "operand")
-        return next((n.attr.spec.device for n in leaves), "cpu")
+        sources = (n.attr for n in walk([self.node]) if n.op == "operand")
+        return next((s.spec.device for s in sources if not s.goes_along), "cpu")
 
     @property
     def is_number(self) -> bool:
@@ -153,7 +154,7 @@ class LazyArray(Operators, Methods, Values):
         target._node = node
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(key, LazyArray | np.ndarray) and key.dtype.kind == "b":
+        if (isinstance(key, LazyArray) or is_array(key)) and as_node(key).dtype.kind == "b":
             self._set_where(key, self._assignable(value))
             return
         key = aliasing.checked_key(key)
@@ -224,8 +225,7 @@ class LazyArray(Operators, Methods, Values):
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> LazyArray:
         """The same elements in another shape, in C order."""
-        if order != "C":
-            raise TypeError(f"reshape: order {order!r} is not recorded; only 'C'")
+        aliasing.require_c_order("reshape", order)
         dims = shape[0] if len(shape) == 1 and hasattr(shape[0], "__len__") else shape
         node = build.reshape(self.node, tuple(dims))
         if copy or not aliasing.reshape_is_view(self, node.shape):
@@ -234,12 +234,14 @@ class LazyArray(Operators, Methods, Values):
             return LazyArray(node)
         return LazyArray(node, aliasing.reshape(self, node.shape))
 
-    def ravel(self) -> LazyArray:
+    def ravel(self, order: str = "C") -> LazyArray:
         """One axis; a view of what is contiguous, else a copy."""
+        aliasing.require_c_order("ravel", order)
         return self.reshape(-1) if aliasing.is_contiguous(self) else self.flatten()
 
-    def flatten(self) -> LazyArray:
+    def flatten(self, order: str = "C") -> LazyArray:
         """One axis; a copy."""
+        aliasing.require_c_order("flatten", order)
         return LazyArray(build.reshape(self.node, (self.size,)))
 
     def squeeze(self, axis: Any = None) -> LazyArray:
@@ -319,8 +321,8 @@ def lazy(array: Any, name: str | None = None) -> LazyArray:
     Parameters
     ----------
     array : array_like
-        A NumPy array of bools, integers, floats or complexes, or what ``numpy.asarray`` makes one
-        of. Read when the expression is computed, never written to.
+        A NumPy or CuPy array or a torch tensor of bools, integers, floats or complexes, or what
+        ``numpy.asarray`` makes one of. Read when the expression is computed, never written to.
     name : str, optional
         What ``explain`` calls it.
 
@@ -346,13 +348,16 @@ def lazy(array: Any, name: str | None = None) -> LazyArray:
     """
     if isinstance(array, LazyArray):
         return array
-    if hasattr(array, "__cuda_array_interface__") and not is_cupy(array):
+    if is_torch(array):
+        spec = spec_of(imported(array, "lazy"))
+        return LazyArray(build.leaf(Source(name or "", spec, array, library=TORCH)))
+    if not is_cupy(array) and hasattr(array, "__cuda_array_interface__"):
         raise TypeError(
             f"lazy: a {type(array).__module__}.{type(array).__name__} lies on a GPU; only NumPy "
-            "and CuPy arrays are recorded. Give it to CuPy by cupy.from_dlpack(x), or copy it to "
-            "the host by x.cpu()"
+            "and CuPy arrays and torch tensors are recorded. Give it to CuPy by "
+            "cupy.from_dlpack(x)"
         )
     if not isinstance(array, np.ndarray | np.generic) and not is_foreign_array(array):
         array = np.asarray(array)
     plain = as_operand(array, "lazy")
-    return LazyArray(build.operand(name or "", spec_of(plain), plain))
+    return LazyArray(build.leaf(Source(name or "", spec_of(plain), plain)))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .cupy_overrides import apply_kernel, apply_reduction
 from .expr import build
 from .overrides import apply_function, apply_ufunc
 from .record import as_node, operate, wrap
@@ -78,6 +79,14 @@ class Operators:
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return apply_function(func, args, kwargs)
+
+    def __cupy_override_elementwise_kernel__(self, kernel: Any, *args: Any, **options: Any) -> Any:
+        return apply_kernel(kernel, args, options)
+
+    def __cupy_override_reduction_kernel__(
+        self, kernel: Any, axis: Any, dtype: Any, out: Any, keepdims: bool
+    ) -> Any:
+        return apply_reduction(self, kernel, axis, dtype, out, keepdims)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         from . import xp

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,14 +11,16 @@ import numpy as np
 from .expr import build
 from .expr.node import Node
 from .expr.ops import COMMUTATIVE_REDUCTIONS, OPS, ufunc_of
-from .record import as_node, is_lazy, wrap
+from .record import as_node, wrap, written
 
 _UFUNCS = {u: name for name in OPS if (u := ufunc_of(name)) is not None}
+_REDUCTIONS = {ufunc: name for name, ufunc in COMMUTATIVE_REDUCTIONS.items()}
 
 
-def _cannot(name: str) -> TypeError:
+def cannot(name: str) -> TypeError:
+    """The error for what is not recorded."""
     return TypeError(
-        f"fft_fused cannot record numpy.{name}. Compute it outside and pass it in, "
+        f"fft_fused cannot record {name}. Compute it outside and pass it in, "
         "or write it with what docs/vocabulary.md lists."
     )
 
@@ -33,24 +35,48 @@ def apply_ufunc(
     TypeError
         For ufuncs, methods and arguments that are not recorded, and for results in NumPy arrays.
     """
+    name = f"numpy.{ufunc.__name__}"
+    out = kwargs.pop("out", None)
+    (target,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
     if method == "reduce":
-        return _reduce(ufunc, inputs, kwargs)
-    name = ufunc.__name__
+        if ufunc not in _REDUCTIONS:
+            raise cannot(f"{name}.reduce")
+        return record_reduction(
+            f"{name}.reduce", _REDUCTIONS[ufunc], inputs[0], {"axis": 0, "out": target, **kwargs}
+        )
     if method != "__call__":
-        raise _cannot(f"{name}.{method}")
-    out, dtype = kwargs.pop("out", None), kwargs.pop("dtype", None)
-    if kwargs:
-        raise TypeError(f"numpy.{name}: the argument {next(iter(kwargs))!r} is not recorded")
+        raise cannot(f"{name}.{method}")
     if ufunc is np.matmul:
-        result = wrap(build.matmul(*map(as_node, inputs)))
-    elif ufunc in _UFUNCS:
-        nodes = [as_node(i) for i in inputs]
-        if dtype is not None:
-            nodes = _in_loop_of(ufunc, nodes, np.dtype(dtype))
-        result = wrap(build.elementwise(_UFUNCS[ufunc], *nodes))
-    else:
-        raise _cannot(name)
-    return result if out is None else _into(out, result, name)
+        refuse(name, kwargs)
+        return written(wrap(build.matmul(*map(as_node, inputs))), target, name)
+    if ufunc not in _UFUNCS:
+        raise cannot(name)
+    return record_elementwise(name, _UFUNCS[ufunc], inputs, {"out": target, **kwargs})
+
+
+def record_elementwise(name: str, op: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """An elementwise function of either library, with ``out`` and ``dtype`` among its options."""
+    out, dtype = options.pop("out", None), options.pop("dtype", None)
+    ufunc = ufunc_of(op)
+    refuse(name, options if dtype is None or ufunc else {"dtype": dtype})
+    nodes = [as_node(i) for i in inputs]
+    if dtype is not None and ufunc is not None:
+        nodes = _in_loop_of(ufunc, nodes, np.dtype(dtype))
+    return written(wrap(build.elementwise(op, *nodes)), out, name)
+
+
+def record_reduction(name: str, op: str, array: Any, options: dict[str, Any]) -> Any:
+    """A reduction of either library; ``axis``, ``dtype``, ``out`` and ``keepdims`` as options."""
+    axis, keepdims = options.pop("axis", None), options.pop("keepdims", False)
+    dtype, out = options.pop("dtype", None), options.pop("out", None)
+    refuse(name, options)
+    return written(wrap(build.reduce(op, as_node(array), axis, keepdims, dtype)), out, name)
+
+
+def refuse(name: str, options: dict[str, Any]) -> None:
+    """TypeError for options that are left over."""
+    if options:
+        raise TypeError(f"{name}: the argument {next(iter(options))!r} is not recorded")
 
 
 def _in_loop_of(ufunc: np.ufunc, nodes: list[Node], dtype: np.dtype) -> list[Node]:
@@ -61,28 +87,6 @@ def _in_loop_of(ufunc: np.ufunc, nodes: list[Node], dtype: np.dtype) -> list[Nod
     return [build.astype(n, d) for n, d in zip(nodes, loop, strict=False)]
 
 
-def _into(out: Any, result: Any, name: str) -> Any:
-    target = out[0] if isinstance(out, tuple) else out
-    if not is_lazy(target):
-        raise TypeError(
-            f"numpy.{name}: the result is lazy and cannot be written into a NumPy array; "
-            "use .compute(out=...)"
-        )
-    return target.assign(result, name)
-
-
-def _reduce(ufunc: np.ufunc, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    op = next((n for n, u in COMMUTATIVE_REDUCTIONS.items() if u is ufunc), None)
-    if op is None:
-        raise _cannot(f"{ufunc.__name__}.reduce")
-    axis, keepdims = kwargs.pop("axis", 0), kwargs.pop("keepdims", False)
-    dtype, out = kwargs.pop("dtype", None), kwargs.pop("out", None)
-    if kwargs or out is not None:
-        what = next(iter(kwargs), "out")
-        raise TypeError(f"numpy.{ufunc.__name__}.reduce: the argument {what!r} is not recorded")
-    return wrap(build.reduce(op, as_node(inputs[0]), axis, keepdims, dtype))
-
-
 def apply_function(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Record a NumPy function with a lazy array among its arguments, as ``fft_fused.xp`` has it."""
     if function in _NEED_VALUES:
@@ -91,7 +95,7 @@ def apply_function(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         )
     found = _table().get(function)
     if found is None:
-        raise _cannot(_name(function))
+        raise cannot(f"numpy.{_name(function)}")
     if kwargs.get("out", "absent") is None:
         kwargs = {k: v for k, v in kwargs.items() if k != "out"}
     return found(*args, **kwargs)

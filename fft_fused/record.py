@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .expr import build
-from .expr.node import Node
+from .expr.node import Node, Source
+from .runtime.arrays import as_operand, spec_of
 
 
 def is_lazy(value: Any) -> bool:
@@ -47,6 +48,12 @@ def as_node(value: Any) -> Node:
     return lazy(value).node
 
 
+def table(array: Any, made_here: bool = False) -> Node:
+    """A leaf for values on the host that may be copied to a GPU."""
+    plain = as_operand(array, "asarray")
+    return build.leaf(Source("", spec_of(plain), plain, portable=True, made_here=made_here))
+
+
 def as_lazy(value: Any) -> Any:
     """A lazy array itself, anything else as one."""
     return value if is_lazy(value) else wrap(as_node(value))
@@ -68,3 +75,26 @@ def combine(op: str, *nodes: Node) -> Node:
     if all(n.weak for n in nodes):
         return build.weak_elementwise(op, *nodes)
     return build.elementwise(op, *nodes)
+
+
+def written(result: Any, out: Any, what: str) -> Any:
+    """A recorded result, or the lazy array ``out`` with that value.
+
+    Raises
+    ------
+    TypeError
+        When ``out`` is an array, which has values already, or of another kind of dtype.
+    """
+    if out is None:
+        return result
+    if not is_lazy(out):
+        raise TypeError(
+            f"{what}: the result is lazy and cannot be written into {_article(out)}; "
+            "use .compute(out=...)"
+        )
+    return out.assign(result, what.rpartition(".")[2])
+
+
+def _article(value: Any) -> str:
+    library = {"numpy": "NumPy", "cupy": "CuPy"}.get(type(value).__module__.partition(".")[0])
+    return f"a {library} array" if library else f"a {type(value).__name__}"

@@ -12,6 +12,8 @@ from typing import Any
 import scipy.fft
 
 from . import transforms
+from .options import scipy_array_api
+from .runtime.exchange import needs_gradient
 
 __ua_domain__ = "numpy.scipy.fft"
 
@@ -24,10 +26,16 @@ def _table() -> dict[Any, Callable[..., Any]]:
 def __ua_function__(  # noqa: N807 - the name of the protocol
     method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Serve a ``scipy.fft`` function; NotImplemented for one that is not known here.
+    """Serve a ``scipy.fft`` function; NotImplemented for what is left to SciPy.
+
+    That is a function not known here, and a torch tensor that requires grad where SciPy would
+    differentiate it.
 
     There is no ``__ua_convert__``: the functions take what SciPy's take, lazy arrays, and arrays
     of other libraries, so nothing needs converting.
     """
     function = _table().get(method)
-    return NotImplemented if function is None else function(*args, **kwargs)
+    x = args[0] if args else next(iter(kwargs.values()), None)
+    if function is None or (needs_gradient(x) and scipy_array_api()):
+        return NotImplemented
+    return function(*args, **kwargs)

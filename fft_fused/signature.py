@@ -11,6 +11,7 @@ import numpy as np
 from .expr.node import ArraySpec
 from .lazy import LazyArray
 from .runtime.arrays import ON_DEVICE, as_operand, is_cupy, is_foreign_array
+from .runtime.exchange import TORCH, imported, is_torch
 
 Path = tuple[Any, ...]
 
@@ -30,6 +31,7 @@ class Leaves:
         "hashable",
         "key",
         "lazy",
+        "libraries",
         "parts",
         "scalar_paths",
         "scalars",
@@ -43,6 +45,7 @@ class Leaves:
         self.scalar_paths: list[Path] = []
         self.parts: list[Any] = []
         self.static = static
+        self.libraries: dict[Path, str] = {}
         self.lazy = False
         self.hashable = True
         self.key: tuple[Any, ...] = ()
@@ -54,6 +57,8 @@ class Leaves:
             self._array(value, path)
         elif is_cupy(value):
             self._device_array(value, path)
+        elif is_torch(value):
+            self._tensor(value, path)
         elif kind is float or kind is complex:
             self._number(value, kind, path)
         elif isinstance(value, _STATIC):
@@ -85,6 +90,12 @@ class Leaves:
         self.array_paths.append(path)
         place = f"cuda:{value.device.id}"
         self.parts.append((value.dtype.char, value.shape, value.strides, place))
+
+    def _tensor(self, value: Any, path: Path) -> None:
+        array = imported(value, f"argument {path_text(path)}")
+        self.libraries[path] = TORCH
+        self.parts.append(TORCH)
+        (self._device_array if is_cupy(array) else self._array)(array, path)
 
     def _number(self, value: Any, kind: type, path: Path) -> None:
         if path in self.static:

@@ -15,8 +15,9 @@ from .guards import Snapshot
 from .lazy import LazyArray
 from .options import Options, current, resolve_workers
 from .passes.pipeline import plan_for, settled
-from .passes.trace import collect
+from .passes.trace import collect, library_of
 from .runtime.arrays import spec_of
+from .runtime.exchange import placed
 from .runtime.plan import Plan
 from .signature import Leaves, Path, Signature, replaced
 
@@ -27,6 +28,7 @@ class Traced:
     def __init__(
         self,
         expr: Expr,
+        sources: Sequence[Source],
         origins: Sequence[int | Source],
         template: Any,
         snapshot: Snapshot,
@@ -34,9 +36,14 @@ class Traced:
     ) -> None:
         self.expr = expr
         self.reusable = reusable
+        self.library = library_of(sources)
         self._origins = tuple(
-            o if isinstance(o, int) else (weakref.ref(o.array) if reusable else lambda a=o.array: a)
-            for o in origins
+            o if isinstance(o, int) else _holder(o, reusable and not o.made_here) for o in origins
+        )
+        self._handed_over = tuple(
+            slot
+            for slot, (s, spec) in enumerate(zip(sources, expr.operands, strict=True))
+            if s.library or s.spec.device != spec.device
         )
         self._template = template
         self._snapshot = snapshot
@@ -74,6 +81,8 @@ class Traced:
         for array in found:
             if isinstance(array, ArraySpec):
                 raise TypeError("an ArraySpec can be explained and compiled, not computed")
+        for slot in self._handed_over:
+            found[slot] = placed(found[slot], self.expr.device)
         return found
 
     def scalars(self, leaves: Leaves) -> list[Any]:
@@ -102,7 +111,7 @@ def trace(
         When it asks for the value of a Python number given as an argument.
     """
     sources = {
-        path: Source(signature.name(path), _spec(array))
+        path: Source(signature.name(path), _spec(array), library=leaves.libraries.get(path, ""))
         for path, array in zip(leaves.array_paths, leaves.arrays, strict=True)
     }
     known: dict[Path, Any] = {p: LazyArray(build.leaf(s)) for p, s in sources.items()}
@@ -126,10 +135,18 @@ def trace(
     origins = [place.get(id(s), s) for s in found]
     reusable = (
         snapshot.complete
-        and all(isinstance(o, int) or id(o.array) in snapshot.arrays for o in origins)
+        and all(
+            isinstance(o, int) or o.made_here or id(o.array) in snapshot.arrays for o in origins
+        )
         and snapshot.holds()
     )
-    return Traced(expr, origins, template, snapshot, reusable)
+    return Traced(expr, found, origins, template, snapshot, reusable)
+
+
+def _holder(source: Source, weak: bool) -> Callable[[], Any]:
+    """How a captured array is found at each call; what lives elsewhere is not kept alive."""
+    array = source.array
+    return weakref.ref(array) if weak else lambda: array
 
 
 def _spec(array: Any) -> ArraySpec:

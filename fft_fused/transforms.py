@@ -11,13 +11,13 @@ from scipy.fft import prev_fast_len as prev_fast_len
 
 from . import foreign
 from .expr import build
-from .expr.spectrum import REAL_TO_REAL, transform_spec
+from .expr.spectrum import REAL_TO_REAL, check_type, transform_spec
 from .foreign import is_foreign
 from .frequencies import fftfreq as fftfreq
 from .frequencies import fftshift as fftshift
 from .frequencies import ifftshift as ifftshift
 from .frequencies import rfftfreq as rfftfreq
-from .record import is_lazy, wrap
+from .record import is_lazy, wrap, written
 from .runtime.pocketfft import implementation, real_implementation
 
 _DOC = """{what}
@@ -89,6 +89,10 @@ def _lazily(
 
 def _into(out: Any, result: Any) -> Any:
     """``out`` of numpy.fft: an array of the result's shape."""
+    if not isinstance(out, np.ndarray):
+        raise TypeError(
+            f"out: a {type(out).__module__}.{type(out).__name__} given, the result is a NumPy array"
+        )
     if getattr(out, "shape", None) != result.shape:
         raise ValueError(
             f"out: shape {getattr(out, 'shape', None)} given, the result has {result.shape}"
@@ -113,9 +117,10 @@ def _one(base: str) -> Callable[..., Any]:
     ) -> Any:
         if type(x) is not np.ndarray:
             if is_lazy(x):
-                return _lazily(x, base, n, axis, norm, plan, many=False)
+                return written(_lazily(x, base, n, axis, norm, plan, many=False), out, base)
             if is_foreign(x):
-                return foreign.transform(base, x, n, axis, norm, workers, plan, many=False)
+                given = foreign.CallOptions(overwrite_x, workers, plan, out)
+                return foreign.transform(base, x, n, axis, norm, given, many=False)
         result = eager(x, n, axis, norm, overwrite_x, workers, plan=plan)
         return result if out is None else _into(out, result)
 
@@ -138,9 +143,10 @@ def _several(name: str, base: str, default: Any) -> Callable[..., Any]:
     ) -> Any:
         if type(x) is not np.ndarray:
             if is_lazy(x):
-                return _lazily(x, base, s, axes, norm, plan)
+                return written(_lazily(x, base, s, axes, norm, plan), out, name)
             if is_foreign(x):
-                return foreign.transform(name, x, s, axes, norm, workers, plan, many=True)
+                given = foreign.CallOptions(overwrite_x, workers, plan, out)
+                return foreign.transform(name, x, s, axes, norm, given, many=True)
         result = eager(x, s, axes, norm, overwrite_x, workers, plan=plan)
         return result if out is None else _into(out, result)
 
@@ -160,12 +166,13 @@ def _real_one(base: str) -> Callable[..., Any]:
         workers: int | None = None,
         orthogonalize: bool | None = None,
     ) -> Any:
-        if is_lazy(x):
-            extra = {"type": _type(type), "orthogonalize": orthogonalize}
-            return _lazily(x, base, n, axis, norm, None, many=False, **extra)
-        if is_foreign(x):
-            options = {"overwrite_x": overwrite_x, "orthogonalize": orthogonalize}
-            return foreign.real_transform(base, x, type, n, axis, norm, workers=workers, **options)
+        if not isinstance(x, np.ndarray):
+            if is_lazy(x):
+                extra: Any = {"type": check_type(type), "orthogonalize": orthogonalize}
+                return _lazily(x, base, n, axis, norm, None, many=False, **extra)
+            if is_foreign(x):
+                given = foreign.CallOptions(overwrite_x, workers)
+                return foreign.real_transform(base, x, type, n, axis, norm, given, orthogonalize)
         return eager(x, type, n, axis, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
     return _named(call, base, base, _ONE)
@@ -184,20 +191,16 @@ def _real_several(name: str, base: str) -> Callable[..., Any]:
         workers: int | None = None,
         orthogonalize: bool | None = None,
     ) -> Any:
-        if is_lazy(x):
-            return _lazily(x, base, s, axes, norm, type=_type(type), orthogonalize=orthogonalize)
-        if is_foreign(x):
-            options = {"overwrite_x": overwrite_x, "orthogonalize": orthogonalize}
-            return foreign.real_transform(name, x, type, s, axes, norm, workers=workers, **options)
+        if not isinstance(x, np.ndarray):
+            if is_lazy(x):
+                extra: Any = {"type": check_type(type), "orthogonalize": orthogonalize}
+                return _lazily(x, base, s, axes, norm, **extra)
+            if is_foreign(x):
+                given = foreign.CallOptions(overwrite_x, workers)
+                return foreign.real_transform(name, x, type, s, axes, norm, given, orthogonalize)
         return eager(x, type, s, axes, norm, overwrite_x, workers, orthogonalize=orthogonalize)
 
     return _named(call, name, base, _MANY)
-
-
-def _type(kind: int) -> int:
-    if kind not in (1, 2, 3, 4):
-        raise ValueError("invalid value for type; must be 1, 2, 3 or 4")
-    return kind
 
 
 def _named(call: Callable[..., Any], name: str, base: str, lengths: str) -> Callable[..., Any]:
@@ -225,13 +228,17 @@ dctn, idctn, dstn, idstn = (_real_several(n + "n", n) for n in REAL_TO_REAL)
 
 
 def _hankel(name: str, a: Any, dln: float, mu: float, offset: float, bias: float) -> Any:
-    if not is_lazy(a) and is_foreign(a):
-        return foreign.real_transform(name, a, dln, mu, offset=offset, bias=bias)
+    if is_lazy(a):
+        from .hankel import recorded
+
+        return recorded(name, a, dln, mu, offset, bias)
+    if is_foreign(a):
+        return foreign.hankel_transform(name, a, dln, mu, offset, bias)
     return implementation(name)(a, dln, mu, offset=offset, bias=bias)
 
 
 def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:
-    """Fast Hankel transform, as ``scipy.fft.fht``; computes a lazy array.
+    """Fast Hankel transform, as ``scipy.fft.fht``; recorded for a lazy array.
 
     Examples
     --------
@@ -243,7 +250,7 @@ def fht(a: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -
 
 
 def ifht(A: Any, dln: float, mu: float, offset: float = 0.0, bias: float = 0.0) -> Any:  # noqa: N803
-    """Inverse fast Hankel transform, as ``scipy.fft.ifht``; computes a lazy array.
+    """Inverse fast Hankel transform, as ``scipy.fft.ifht``; recorded for a lazy array.
 
     Examples
     --------

@@ -60,8 +60,9 @@ class Values:
     def __dlpack__(self: Any, **options: Any) -> Any:
         return self.compute().__dlpack__(**options)
 
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
+    def __dlpack_device__(self: Any) -> tuple[int, int]:
+        place, _, index = self.device.partition(":")
+        return (1, 0) if place == "cpu" else (2, int(index))
 
     def __array__(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
@@ -69,10 +70,10 @@ class Values:
         if self.device != "cpu":
             raise TypeError(
                 f"a LazyArray {self._spec()} on {self.device} is not copied to the host silently: "
-                "call .compute(), then .get()"
+                "call .compute(), and .get() on the result for a NumPy array; where a function of "
+                "CuPy asked for it, use fft_fused.xp"
             )
-        values: np.ndarray = self.compute()
-        return values if dtype is None else values.astype(dtype, copy=False)
+        return np.asarray(self.compute(), dtype)
 
     def _spec(self: Any) -> str:
         return str(ArraySpec(self.shape, self.dtype, ()))
@@ -84,7 +85,7 @@ class Values:
             raise LazyValueError(
                 f"the values of a LazyArray {self._spec()} were asked for in a function that is "
                 "being recorded: its arguments have none yet. Compute outside of the function, "
-                "or use fft_fused.xp where a NumPy function was called."
+                "or use fft_fused.xp where a function of NumPy or CuPy was called."
             )
         slots = {n.attr for n in leaves if n.op == "scalar"}
         if slots:

@@ -19,21 +19,37 @@ LTO = ("-dlto", "--relocatable-device-code=true")
 T = TypeVar("T")
 
 
+_EXTRA = "pip install fft_fused[cuda13] (or [cuda12])"
+
+
+@cache
 def nvrtc() -> Any:
-    """The NVRTC bindings.
+    """The NVRTC bindings, with their library.
 
     Raises
     ------
     ImportError
-        With the extra that brings them.
+        With the extra that brings what is missing.
     """
     try:
         from cuda.bindings import nvrtc as found
     except ImportError:
-        raise ImportError(
-            "compiling for a GPU needs cuda-python: pip install fft_fused[cuda13] (or [cuda12])"
-        ) from None
+        raise ImportError(f"compiling for a GPU needs cuda-python: {_EXTRA}") from None
+    try:
+        found.nvrtcVersion()
+    except RuntimeError as error:
+        why = str(error).strip().splitlines()[0]
+        raise ImportError(f"the NVRTC library was not found ({why}): {_EXTRA}") from None
     return found
+
+
+def nvrtc_missing() -> str:
+    """Why nothing can be compiled; empty when it can."""
+    try:
+        nvrtc()
+    except ImportError as error:
+        return str(error)
+    return ""
 
 
 @cache

@@ -22,7 +22,8 @@ _STATUS = {
     8: "invalid size",
     11: "invalid device",
     16: "not supported",
-    17: "a library it loads at run time is missing (nvJitLink)",
+    17: "nvJitLink, which it loads at run time, was not found: pip install fft_fused[cuda13] "
+    "(or [cuda12])",
     18: "NVRTC failed",
     19: "nvJitLink failed",
 }
@@ -79,14 +80,23 @@ def version() -> int:
     return found.value
 
 
-def callbacks_missing() -> str:
-    """Why this cuFFT takes no callbacks; empty when it does."""
+def missing() -> str:
+    """Why cuFFT cannot be used; empty when it can."""
     try:
-        number = version()
+        version()
     except (ImportError, CufftError) as error:
         return str(error)
-    if number < _JIT_SINCE:
-        return f"cuFFT {number} is too old for callbacks made at run time, {_JIT_SINCE} is needed"
+    return ""
+
+
+def callbacks_missing() -> str:
+    """Why this cuFFT takes no callbacks; empty when it does."""
+    if reason := missing():
+        return reason
+    if version() < _JIT_SINCE:
+        return (
+            f"cuFFT {version()} is too old for callbacks made at run time, {_JIT_SINCE} is needed"
+        )
     return ""
 
 

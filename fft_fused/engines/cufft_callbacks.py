@@ -9,7 +9,7 @@ from typing import Any
 
 from ..cuda import callbacks, cufft
 from ..cuda.callbacks import Slots, assign_slots
-from ..cuda.compile import LTO, arch_for, compiled
+from ..cuda.compile import LTO, arch_for, compiled, nvrtc_missing
 from ..cuda.in_flight import CallbackPlans
 from ..cuda.link import can_merge, merged
 from ..cuda.printer import unsupported
@@ -23,9 +23,10 @@ from ..expr.user_function import UserFunction
 from ..passes.device import is_one_call
 from ..runtime import device_cost
 from ..runtime.device import Resources
+from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
-from .elementwise import gpu_missing, has_copied_view, strides_of
+from .elementwise import has_copied_view, strides_of
 from .library import calls, layout_of
 
 _LARGEST_PRIME = 127  # above, cuFFT refuses callbacks, and 12.3 (CUDA 13.3) computes wrong numbers
@@ -51,7 +52,7 @@ class CufftCallbacks:
 
     def available(self) -> str:
         """Empty with a usable GPU and a cuFFT that takes callbacks."""
-        return gpu_missing() or cufft.callbacks_missing()
+        return why_no_gpu() or cufft.callbacks_missing() or nvrtc_missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """One call's transforms with a map before them, after them, or both."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cuda.compile import nvrtc_missing
 from ..cuda.kernels import Kernel, map_kernel, reduction_kernel
 from ..cuda.launch import LoadedKernel
 from ..cuda.printer import unsupported
@@ -18,6 +19,7 @@ from ..expr.ops import COMMUTATIVE_REDUCTIONS, OPS
 from ..runtime import device_cost
 from ..runtime.cost import touched_bytes
 from ..runtime.device import Resources
+from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
 
@@ -29,8 +31,8 @@ class Elementwise:
     signature = "elementwise/1"
 
     def available(self) -> str:
-        """Empty with a usable GPU and CuPy."""
-        return gpu_missing()
+        """Empty with a usable GPU and what compiles for it."""
+        return why_no_gpu() or nvrtc_missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """Maps, with reductions at their end; not transforms."""
@@ -85,19 +87,6 @@ def has_copied_view(problem: Problem) -> bool:
         if id(node) in given:
             return True
     return False
-
-
-def gpu_missing() -> str:
-    """Why no GPU can be used here; empty when one can."""
-    try:
-        import cupy
-    except ImportError:
-        return "CuPy is not installed: pip install fft_fused[cuda13]"
-    try:
-        count = cupy.cuda.runtime.getDeviceCount()
-    except Exception as error:  # no driver, or one that is too old
-        return f"no usable GPU: {str(error).splitlines()[0]}"
-    return "" if count else "no GPU is there"
 
 
 def strides_of(node: Node, problem: Problem) -> tuple[int, ...]:

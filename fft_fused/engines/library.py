@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from ..cuda import cufft
 from ..cuda.cufft import FFTPlan, Layout
 from ..expr.chain import Problem
 from ..expr.node import Node
@@ -14,9 +15,9 @@ from ..passes.device import is_one_call
 from ..runtime import device_cost
 from ..runtime.cache import Cache
 from ..runtime.device import Resources
+from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
-from .elementwise import gpu_missing
 
 _PLANS: Cache[FFTPlan] = Cache(256)
 
@@ -28,8 +29,8 @@ class Library:
     signature = "library/2"
 
     def available(self) -> str:
-        """Empty with a usable GPU and CuPy."""
-        return gpu_missing()
+        """Empty with a usable GPU and cuFFT."""
+        return why_no_gpu() or cufft.missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """One transform, or those over the trailing axes in one call."""

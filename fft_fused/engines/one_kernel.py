@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ..cuda.compile import nvrtc_missing
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
 from ..cuda.row_block import RowShape
@@ -21,9 +22,10 @@ from ..runtime import device_cost
 from ..runtime.cache import Cache
 from ..runtime.cost import touched_bytes
 from ..runtime.device import Resources
+from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
-from .elementwise import as_argument, gpu_missing, has_copied_view, strides_of
+from .elementwise import as_argument, has_copied_view, strides_of
 
 _VARIANTS = 4
 _LAPS = 3
@@ -45,8 +47,8 @@ class OneKernel:
     signature = "one_kernel/1"
 
     def available(self) -> str:
-        """Empty with a usable GPU and CuPy."""
-        return gpu_missing()
+        """Empty with a usable GPU and what compiles for it."""
+        return why_no_gpu() or nvrtc_missing()
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """Rows whose transforms fit a block, with what is around them."""

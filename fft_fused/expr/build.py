@@ -17,16 +17,11 @@ import numpy as np
 from .key import Entry, Index, NewAxis, Span, normalize_key
 from .memory import frames as frames
 from .memory import memory_strides as memory_strides
-from .node import ArraySpec, Constant, Node, Source
+from .node import Constant, Node, Source
 from .ops import OPS
 from .spectrum import Transform, transform_shape
 
 _WEAK_SAMPLES = {"i": 1, "f": 1.0, "c": 1j, "b": True}
-
-
-def operand(name: str, spec: ArraySpec, array: Any = None) -> Node:
-    """A leaf for an array; ``array`` is None while tracing a function's arguments."""
-    return leaf(Source(name, spec, array))
 
 
 def leaf(source: Source) -> Node:

@@ -52,7 +52,7 @@ def _extents(shape: tuple[int, ...]) -> list[int]:
 def memory_strides(x: Node) -> tuple[int, ...]:
     """Byte strides: the array's own for a leaf and its views, C order for a computed value."""
     if not in_memory(x):
-        return _c_strides(x.shape, x.dtype.itemsize)
+        return c_strides(x.shape, x.dtype.itemsize)
     match x.op:
         case "operand":
             return x.attr.spec.strides
@@ -78,7 +78,8 @@ def memory_strides(x: Node) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def c_strides(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Byte strides of an array in C order."""
     strides, step = [], itemsize
     for extent in reversed(shape):
         strides.append(step)

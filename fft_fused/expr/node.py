@@ -57,11 +57,27 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Identity of a leaf while it is recorded: a user's array or an argument of a trace."""
+    """Identity of a leaf while it is recorded: a user's array or an argument of a trace.
+
+    ``portable`` values on the host may be copied to the GPU that the other arrays are on.
+    ``library`` is that of an array which is handed over by DLPack, ``made_here`` an array of this
+    package that nobody else can change.
+    """
 
     name: str
     spec: ArraySpec
     array: Any = field(default=None, repr=False)
+    portable: bool = False
+    library: str = ""
+    made_here: bool = False
+
+    @property
+    def goes_along(self) -> bool:
+        """May it be used with arrays of any device? Numbers may."""
+        return self.spec.device == "cpu" and (self.portable or not self.spec.shape)
+
+    def __str__(self) -> str:
+        return self.name or f"an array {self.spec}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,13 @@ def check_norm(norm: Any) -> str:
     return str(norm)
 
 
+def check_type(kind: int) -> int:
+    """The type of a cosine or sine transform; ValueError when there is none such."""
+    if kind not in (1, 2, 3, 4):
+        raise ValueError("invalid value for type; must be 1, 2, 3 or 4")
+    return kind
+
+
 def transform_spec(
     x: Node, name: str, s: Any, axes: Any, norm: Any, many: bool = True, **extra: Any
 ) -> Transform:

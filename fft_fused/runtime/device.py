@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+_OUT_OF_MEMORY = 2  # of the CUDA runtime, the driver and cuFFT alike
+_LIBRARY_ERRORS = {"CUDARuntimeError", "CUDADriverError", "CuFFTError", "CufftError"}
 _OF_GRAPHS: list[Any] = []  # what captured graphs use, for as long as the process lives
 
 
@@ -52,6 +54,21 @@ def resources_now(workers: int) -> Resources:
     # a stream of its own is asked; the default ones cannot be captured
     capturing = stream.ptr > 2 and bool(stream.is_capturing())
     return Resources(workers, cupy.cuda.runtime.getDevice(), stream.ptr, capturing)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Did CuPy's pool, a CUDA call or cuFFT run out of memory?"""
+    status = getattr(error, "status", getattr(error, "result", None))
+    named = type(error).__name__ in _LIBRARY_ERRORS
+    return isinstance(error, MemoryError) or (named and status == _OUT_OF_MEMORY)
+
+
+def release_memory() -> None:
+    """Give back what CuPy's pool keeps for later; not while a stream is captured."""
+    import cupy
+
+    if not resources_now(1).capturing:
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def prepare(runs: Sequence[Any], device: int) -> None:

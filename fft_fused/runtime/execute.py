@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import device_of, is_cupy, module_of
-from .device import Resources, resources_now
+from .device import Resources, is_out_of_memory, release_memory, resources_now
 from .plan import Plan
 
 
@@ -35,7 +35,30 @@ def execute(
     -------
     list of ndarray
         New arrays, or those of ``out``.
+
+    Raises
+    ------
+    MemoryError
+        A GPU has too little memory. What the call had allocated is free again.
     """
+    try:
+        return _executed(plan, arrays, scalars, out)
+    except Exception as error:
+        if plan.expr.device == "cpu" or not is_out_of_memory(error):
+            raise
+        fault = error.with_traceback(None)  # lets go of the arrays of the call
+    release_memory()
+    if isinstance(fault, MemoryError):
+        raise _explained(fault, plan)
+    return _executed(plan, arrays, scalars, out)  # a library asked for what CuPy kept free
+
+
+def _executed(
+    plan: Plan,
+    arrays: Sequence[np.ndarray],
+    scalars: Sequence[Any],
+    out: Sequence[np.ndarray | None] | None,
+) -> list[np.ndarray]:
     values: list[Any] = [*arrays, *scalars]
     leaves = len(values)
     values += [None] * (plan.count - leaves)
@@ -57,6 +80,17 @@ def execute(
     if out is None and plan.owns_results:
         return [values[number] for number in plan.results]
     return _finish(plan, values, leaves, out)
+
+
+def _explained(fault: MemoryError, plan: Plan) -> MemoryError:
+    """With what the whole call needs, after the size of the allocation that failed."""
+    between, results = plan.intermediate_bytes, sum(o.nbytes for o in plan.outputs)
+    fault.args = (
+        f"{str(fault).rstrip('.')}, in a call with results of {results:,} bytes and {between:,} "
+        f"bytes between its launches on {plan.expr.device}; work on fewer rows at a time, give "
+        "out=, or free arrays",
+    )
+    return fault
 
 
 def _finish(
@@ -98,14 +132,14 @@ def _targets(
 
 
 def check_out(
-    out: Any, specs: Sequence[tuple[tuple[int, ...], np.dtype]]
+    out: Any, specs: Sequence[tuple[tuple[int, ...], np.dtype]], device: str = "cpu"
 ) -> list[np.ndarray | None]:
-    """``out`` as a list with an entry per result.
+    """``out`` as a list with an entry per result, which will be on ``device``.
 
     Raises
     ------
     TypeError
-        Not an ndarray, or a dtype the result cannot be cast to by the rule "same_kind".
+        No array of the device, or a dtype the result cannot be cast to by the rule "same_kind".
     ValueError
         Another shape, another number of arrays, read-only or overlapping arrays.
     """
@@ -115,8 +149,7 @@ def check_out(
     for array, (shape, dtype) in zip(given, specs, strict=True):
         if array is None:
             continue
-        if not isinstance(array, np.ndarray) and not is_cupy(array):
-            raise TypeError(f"out: need a NumPy array, got {type(array).__name__}")
+        _check_place(array, device)
         if array.shape != shape:
             raise ValueError(f"out: shape {array.shape} given, the result has {shape}")
         if not np.can_cast(dtype, array.dtype, "same_kind"):
@@ -129,7 +162,15 @@ def check_out(
     return given
 
 
+def _check_place(array: Any, device: str) -> None:
+    wanted = "NumPy array" if device == "cpu" else f"CuPy array on {device}"
+    if not isinstance(array, np.ndarray) and not is_cupy(array):
+        raise TypeError(f"out: need a {wanted}, got {type(array).__name__}")
+    if device_of(array) != device:
+        raise TypeError(
+            f"out: an array on {device_of(array)} given, the result is on {device}; give a {wanted}"
+        )
+
+
 def _overlap(a: Any, b: Any) -> bool:
-    if device_of(a) != device_of(b):
-        return False
     return bool(module_of(device_of(a)).may_share_memory(a, b))

@@ -9,10 +9,9 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-Piece = TypeVar("Piece")
+from .device import is_out_of_memory
 
-_OUT_OF_MEMORY = 2  # of the CUDA runtime, the driver and cuFFT alike
-_LIBRARY_ERRORS = {"CUDARuntimeError", "CUDADriverError", "CuFFTError", "CufftError"}
+Piece = TypeVar("Piece")
 
 
 class Link(Protocol):
@@ -167,9 +166,7 @@ class CupyLink:
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """CuPy's pool, a CUDA call or cuFFT ran out."""
-        status = getattr(error, "status", getattr(error, "result", None))
-        named = type(error).__name__ in _LIBRARY_ERRORS
-        return isinstance(error, MemoryError) or (named and status == _OUT_OF_MEMORY)
+        return is_out_of_memory(error)
 
     def release(self) -> None:
         """Free what the pools and the plans of cuFFT keep."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import importlib
 import platform
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+import scipy
 
 from ..options import cpu_count, current, resolve_workers
 from .gpus import CURE, Gpu, cuda_versions, gpus, why_no_gpu
 
 _OPTIONAL = {
-    "cuda-python": CURE,
     "matplotlib": "pip install fft_fused[plot]",
     "sigmf": "pip install fft_fused[io]",
     "baseband": "pip install fft_fused[io]",
@@ -83,11 +85,17 @@ def info() -> Info:
     >>> fft_fused.info().engines["numpy_blocked"]
     ''
     """
+    from .. import __version__
     from ..engines import registry
 
-    versions = {name: _version(name) or "?" for name in ("fft_fused", "numpy", "scipy")}
-    versions["python"] = platform.python_version()
-    optional = {
+    versions = {
+        "fft_fused": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+    optional = {"cuda-python": _cuda_bindings() or f"not installed: {CURE}"}
+    optional |= {
         name: _version(name) or f"not installed: {cure}" for name, cure in _OPTIONAL.items()
     }
     engines = {e.name: e.available() for e in registry()}
@@ -116,8 +124,19 @@ def cache_clear() -> None:
     PLANS.clear()
 
 
-def _version(name: str) -> str | None:
+def _cuda_bindings() -> str | None:
+    """Version of what cuda-python is used for; it is also installed without that package."""
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        found = importlib.import_module("cuda.bindings")
+    except ImportError:
+        return None
+    return str(getattr(found, "__version__", "of unknown version"))
+
+
+def _version(name: str) -> str | None:
+    from importlib import metadata  # not at the top: it takes longer than much of the package
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None

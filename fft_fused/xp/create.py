@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..expr import build
-from ..record import as_lazy, as_node, is_lazy, operate, wrap
+from ..record import as_lazy, as_node, is_lazy, operate, table, wrap
+from ..runtime.arrays import is_foreign_array
+from ..runtime.exchange import known
 
 
 def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any = None) -> Any:
     """A lazy array of an array, a number or a nested sequence.
+
+    Values on the host may so be used with arrays on a GPU: they are copied there at every call.
 
     Parameters
     ----------
@@ -31,16 +36,19 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None, device: Any 
     _check_device(device)
     if is_lazy(x) and not copy and (dtype is None or np.dtype(dtype) == x.dtype):
         return x
-    if not is_lazy(x) and not isinstance(x, np.ndarray):
-        lazies = isinstance(x, list | tuple) and any(is_lazy(v) for v in x)
-        x = wrap(as_node(x)) if lazies else np.asarray(x, dtype)
-    node = as_node(x)
+    if isinstance(x, list | tuple) and any(is_lazy(v) for v in x):
+        node = as_node(x)
+    elif isinstance(x, np.ndarray | np.generic):
+        node = table(x)
+    else:
+        node = as_node(x) if is_foreign_array(x) else table(np.asarray(x, dtype))
     return wrap(node if dtype is None else build.astype(node, dtype))
 
 
 def _check_device(device: Any) -> None:
-    if device not in (None, "cpu"):
-        raise ValueError(f"device {device!r} is not one of NumPy's; only 'cpu'")
+    """Values made from nothing belong anywhere, so that any device of lazy arrays will do."""
+    if device not in (None, "cpu") and not re.fullmatch(r"cuda:\d+", str(device)):
+        raise ValueError(f"device {device!r}: need None, 'cpu' or as 'cuda:0'")
 
 
 def array(x: Any, dtype: Any = None) -> Any:
@@ -138,7 +146,7 @@ def linspace(
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     intervals = num - 1 if endpoint else num
-    begin, end = float(start), float(stop)
+    begin, end = float(known(start, "linspace: start")), float(known(stop, "linspace: stop"))
     values = wrap(build.iota(0, 1, num, np.dtype("f8")))
     step = (end - begin) / intervals if intervals > 0 else math.nan
     if intervals <= 0:
@@ -271,7 +279,7 @@ def meshgrid(*axes: Any, indexing: str = "xy") -> tuple[Any, ...]:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    lines = [asarray(a).reshape(-1) for a in axes]
+    lines = [as_lazy(a).reshape(-1) for a in axes]
     count = len(lines)
     place = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
     shape = [0] * count

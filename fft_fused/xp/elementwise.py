@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..expr import build
+from ..expr.node import Node
 from ..expr.ops import OPS
-from ..record import as_lazy, as_node, is_lazy, wrap
+from ..record import as_lazy, as_node, is_lazy, wrap, written
+from ..runtime.exchange import known
 
 _ALIASES = {
     "abs": "absolute",
@@ -82,7 +84,7 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     return wrap(build.elementwise("where", *map(as_node, (condition, a, b))))
 
 
-def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
+def clip(x: Any, min: Any = None, max: Any = None, out: Any = None, **names: Any) -> Any:
     """Limited to [min, max]; None is no limit (``a_min`` and ``a_max`` are NumPy's old names).
 
     Examples
@@ -94,14 +96,17 @@ def clip(x: Any, min: Any = None, max: Any = None, **names: Any) -> Any:
     low, high = names.pop("a_min", min), names.pop("a_max", max)
     if names:
         raise TypeError(f"clip() got an unexpected argument {next(iter(names))!r}")
-    node = as_node(x)
+    return written(wrap(_clipped(as_node(x), low, high)), out, "clip")
+
+
+def _clipped(node: Node, low: Any, high: Any) -> Node:
     if low is None and high is None:
-        return wrap(build.elementwise("positive", node) if node.dtype.kind != "b" else node)
+        return build.elementwise("positive", node) if node.dtype.kind != "b" else node
     if low is None:
-        return wrap(build.elementwise("minimum", node, as_node(high)))
+        return build.elementwise("minimum", node, as_node(high))
     if high is None:
-        return wrap(build.elementwise("maximum", node, as_node(low)))
-    return wrap(build.elementwise("clip", node, as_node(low), as_node(high)))
+        return build.elementwise("maximum", node, as_node(low))
+    return build.elementwise("clip", node, as_node(low), as_node(high))
 
 
 def real(x: Any) -> Any:
@@ -141,7 +146,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return phase * (180 / np.pi) if deg else phase
 
 
-def round(x: Any, decimals: int = 0) -> Any:
+def round(x: Any, decimals: int = 0, out: Any = None) -> Any:
     """To the nearest integer, ties to even.
 
     Raises
@@ -160,9 +165,8 @@ def round(x: Any, decimals: int = 0) -> Any:
         raise TypeError(
             f"round: decimals={decimals} is not recorded; scale, use rint, and scale back"
         )
-    if node.dtype.kind in "iub":
-        return wrap(node)
-    return wrap(build.elementwise("rint", node))
+    rounded = node if node.dtype.kind in "iub" else build.elementwise("rint", node)
+    return written(wrap(rounded), out, "round")
 
 
 around = round
@@ -208,7 +212,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     >>> xp.can_cast(xp.ones(2), "f4")
     False
     """
-    return bool(np.can_cast(from_.dtype if is_lazy(from_) else from_, to, casting))
+    return bool(np.can_cast(getattr(from_, "dtype", from_), to, casting))
 
 
 def nan_to_num(x: Any, nan: float = 0.0) -> Any:
@@ -223,9 +227,9 @@ def nan_to_num(x: Any, nan: float = 0.0) -> Any:
     node = as_node(x)
     if node.dtype.kind not in "f":
         raise TypeError(f"nan_to_num: x is {node.dtype}; take the real and imaginary parts")
-    limits = np.finfo(node.dtype)
+    limits, number = np.finfo(node.dtype), node.dtype.type(known(nan, "nan_to_num: nan"))
     limited = clip(wrap(node), limits.min, limits.max)
-    return where(wrap(build.elementwise("isnan", node)), node.dtype.type(nan), limited)
+    return where(wrap(build.elementwise("isnan", node)), number, limited)
 
 
 __all__ = [  # noqa: PLE0604

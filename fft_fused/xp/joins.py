@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..expr import build
-from ..record import as_lazy, as_node, wrap
+from ..record import as_lazy, as_node, wrap, written
+from ..runtime.exchange import known
+from .create import asarray
 from .shape import extents
 
 
@@ -58,7 +60,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
     if widths.dtype.kind not in "iu":
         raise TypeError("`pad_width` must be of integral type.")
     borders = np.broadcast_to(widths, (node.ndim, 2)).tolist()
-    fills = np.broadcast_to(constant_values, (node.ndim, 2))
+    fills = np.broadcast_to(known(constant_values, "pad: constant_values"), (node.ndim, 2))
     for axis, ((before, after), (low, high)) in enumerate(zip(borders, fills, strict=True)):
         around = [(0, 0)] * node.ndim
         for width, fill in (((before, 0), low), ((0, after), high)):
@@ -162,8 +164,10 @@ def diff(x: Any, n: int = 1, axis: int = -1) -> Any:
     return array
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> Any:
+def take(x: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
     """Elements at integer indices along an axis (None: of the flattened array).
+
+    Indices that are no array belong anywhere, as in ``take(x, [2, 0])`` of an array on a GPU.
 
     Examples
     --------
@@ -174,10 +178,11 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     node = as_node(x)
     if axis is None:
         node, axis = build.reshape(node, (node.size,)), 0
-    return wrap(build.take(node, as_node(indices), axis))
+    places = asarray(indices).node if isinstance(indices, list | tuple) else as_node(indices)
+    return written(wrap(build.take(node, places, axis)), out, "take")
 
 
-def matmul(a: Any, b: Any) -> Any:
+def matmul(a: Any, b: Any, out: Any = None) -> Any:
     """Matrix product; runs on whole arrays.
 
     Examples
@@ -186,7 +191,7 @@ def matmul(a: Any, b: Any) -> Any:
     >>> xp.matmul([[1, 2]], [[3], [4]]).compute()
     array([[11]])
     """
-    return wrap(build.matmul(as_node(a), as_node(b)))
+    return written(wrap(build.matmul(as_node(a), as_node(b))), out, "matmul")
 
 
 __all__ = [

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from ..expr import build
-from ..record import as_node, wrap
+from ..record import as_node, wrap, written
 
 
-def _reduce(op: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None) -> Any:
-    return wrap(build.reduce(op, as_node(x), axis, keepdims, dtype))
+def _reduce(op: str, x: Any, axis: Any, keepdims: bool, dtype: Any = None, out: Any = None) -> Any:
+    return written(wrap(build.reduce(op, as_node(x), axis, keepdims, dtype)), out, op)
 
 
-def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     """Sum over axes (None: all), accumulated in the result's dtype.
 
     Examples
@@ -24,10 +26,12 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
     >>> xp.sum(xp.arange(4)).compute()
     array(6)
     """
-    return _reduce("sum", x, axis, keepdims, dtype)
+    return _reduce("sum", x, axis, keepdims, dtype, out)
 
 
-def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def prod(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     """Product over axes.
 
     Examples
@@ -36,10 +40,12 @@ def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     >>> xp.prod([2, 3]).compute()
     array(6)
     """
-    return _reduce("prod", x, axis, keepdims, dtype)
+    return _reduce("prod", x, axis, keepdims, dtype, out)
 
 
-def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def mean(
+    x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False
+) -> Any:
     """Mean over axes; integers give float64.
 
     Examples
@@ -48,10 +54,10 @@ def mean(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) ->
     >>> xp.mean([[1, 2], [3, 4]], axis=0).compute()
     array([2., 3.])
     """
-    return _reduce("mean", x, axis, keepdims, dtype)
+    return _reduce("mean", x, axis, keepdims, dtype, out)
 
 
-def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def max(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Largest over axes; NaN wins.
 
     Examples
@@ -60,10 +66,10 @@ def max(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.max([[1, 2], [3, 4]], axis=1).compute()
     array([2, 4])
     """
-    return _reduce("max", x, axis, keepdims)
+    return _reduce("max", x, axis, keepdims, None, out)
 
 
-def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def min(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Smallest over axes; NaN wins.
 
     Examples
@@ -72,10 +78,10 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.min([[1, 2], [3, 4]], axis=1).compute()
     array([1, 3])
     """
-    return _reduce("min", x, axis, keepdims)
+    return _reduce("min", x, axis, keepdims, None, out)
 
 
-def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def any(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """True anywhere along axes.
 
     Examples
@@ -84,10 +90,10 @@ def any(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.any([[True, False]], axis=0).compute()
     array([ True, False])
     """
-    return _reduce("any", x, axis, keepdims)
+    return _reduce("any", x, axis, keepdims, None, out)
 
 
-def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def all(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """True everywhere along axes.
 
     Examples
@@ -96,10 +102,10 @@ def all(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.all([[True, False]], axis=1).compute()
     array([False])
     """
-    return _reduce("all", x, axis, keepdims)
+    return _reduce("all", x, axis, keepdims, None, out)
 
 
-def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmax(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Index of the first largest element along an axis (None: of the flattened array).
 
     Examples
@@ -108,10 +114,10 @@ def argmax(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.argmax([[1, 5, 2]], axis=1).compute()
     array([1])
     """
-    return _reduce("argmax", x, axis, keepdims)
+    return _reduce("argmax", x, axis, keepdims, None, out)
 
 
-def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def argmin(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
     """Index of the first smallest element along an axis.
 
     Examples
@@ -120,11 +126,24 @@ def argmin(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     >>> xp.argmin([[1, 5, 2]], axis=1).compute()
     array([0])
     """
-    return _reduce("argmin", x, axis, keepdims)
+    return _reduce("argmin", x, axis, keepdims, None, out)
 
 
-def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **names: Any) -> Any:
+def var(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **names: Any,
+) -> Any:
     """Mean squared modulus of the deviation from the mean, over ``n - ddof``.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        To compute in; not for complex arrays.
 
     Notes
     -----
@@ -136,13 +155,42 @@ def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
     >>> xp.var([[1.0, 3.0]], axis=1).compute()
     array([1.])
     """
+    return written(_variance(x, axis, dtype, ddof, keepdims, names), out, "var")
+
+
+def std(
+    x: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    **names: Any,
+) -> Any:
+    """Square root of ``var``.
+
+    Examples
+    --------
+    >>> from fft_fused import xp
+    >>> xp.std([[1.0, 3.0]], axis=1).compute()
+    array([1.])
+    """
+    variance = _variance(x, axis, dtype, ddof, keepdims, names)
+    return written(wrap(build.elementwise("sqrt", variance.node)), out, "std")
+
+
+def _variance(
+    x: Any, axis: Any, dtype: Any, ddof: float, keepdims: bool, names: dict[str, Any]
+) -> Any:
     ddof = names.pop("correction", ddof)
     if names:
         raise TypeError(f"var() got an unexpected argument {next(iter(names))!r}")
     array = wrap(as_node(x))
     axes = build.normalize_axes(axis, array.ndim)
-    if array.dtype.kind in "iub":
-        array = array.astype(np.float64)
+    if dtype is not None and array.dtype.kind == "c":
+        raise TypeError("var: the argument 'dtype' is not recorded for complex arrays")
+    if dtype is not None or array.dtype.kind in "iub":
+        array = array.astype(np.float64 if dtype is None else dtype)
     count = math.prod(array.shape[a] for a in axes)
     deviation = array - sum(array, axis=axes, keepdims=True) / count
     if deviation.dtype.kind == "c":
@@ -153,19 +201,7 @@ def var(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **nam
     return total / (count - ddof if count > ddof else 0)
 
 
-def std(x: Any, axis: Any = None, ddof: float = 0, keepdims: bool = False, **names: Any) -> Any:
-    """Square root of ``var``.
-
-    Examples
-    --------
-    >>> from fft_fused import xp
-    >>> xp.std([[1.0, 3.0]], axis=1).compute()
-    array([1.])
-    """
-    return wrap(build.elementwise("sqrt", as_node(var(x, axis, ddof, keepdims, **names))))
-
-
-def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
+def cumsum(x: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """Running sum along an axis (None: of the flattened array); runs on whole arrays.
 
     Examples
@@ -177,7 +213,8 @@ def cumsum(x: Any, axis: Any = None, dtype: Any = None) -> Any:
     node = as_node(x)
     if axis is None:
         node, axis = build.reshape(node, (node.size,)), 0
-    return wrap(build.cumsum(node if dtype is None else build.astype(node, dtype), axis))
+    given = node if dtype is None else build.astype(node, dtype)
+    return written(wrap(build.cumsum(given, axis)), out, "cumsum")
 
 
 def cumulative_sum(x: Any, *, axis: Any = None, dtype: Any = None) -> Any:

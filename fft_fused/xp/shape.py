@@ -34,7 +34,7 @@ def reshape(x: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     return as_lazy(x).reshape(shape, order=order, copy=copy)
 
 
-def ravel(x: Any) -> Any:
+def ravel(x: Any, order: str = "C") -> Any:
     """One axis.
 
     Examples
@@ -43,7 +43,7 @@ def ravel(x: Any) -> Any:
     >>> xp.ravel([[1, 2], [3, 4]]).compute()
     array([1, 2, 3, 4])
     """
-    return as_lazy(x).ravel()
+    return as_lazy(x).ravel(order)
 
 
 def transpose(x: Any, axes: Any = None) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 
 import fft_fused
 from fft_fused.cli import main
+from fft_fused.cuda import compile, cufft
 from fft_fused.runtime import gpus
 
 TOO_OLD, NO_DEVICE, BUSY = 35, 100, 46
@@ -223,3 +227,100 @@ def test_versions_are_those_of_the_libraries():
 )
 def test_release_of_the_driver(text, release):
     assert gpus.driver_release(text) == release
+
+
+# ---- one place says why, and what is missing is named with the extra that brings it
+
+
+def gpu_engines():
+    found = fft_fused.info().engines
+    return {n: why for n, why in found.items() if n not in ("numpy_blocked", "unfused")}
+
+
+@pytest.mark.parametrize(
+    "cupy", [None, cupy_with(driver=0), cupy_with(12040, counting=TOO_OLD), cupy_with(names=())]
+)
+def test_engines_say_what_the_list_of_gpus_says(monkeypatch, cupy):
+    install(monkeypatch, cupy)
+    reasons = gpu_engines()
+    assert reasons
+    assert set(reasons.values()) == {fft_fused.info().no_gpu} == {gpus.why_no_gpu()}
+
+
+@pytest.fixture
+def fresh_libraries(monkeypatch):
+    """CUDA libraries that have not been looked for, beside a GPU."""
+    install(monkeypatch, cupy_with())
+    found = (compile.nvrtc, compile.nvrtc_version, cufft._library, cufft.version)
+    for function in found:
+        function.cache_clear()
+    yield
+    for function in found:
+        function.cache_clear()
+
+
+def test_engines_name_a_missing_cuda_python(monkeypatch, fresh_libraries):
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    monkeypatch.setattr(cufft, "missing", lambda: "")
+    assert gpu_engines()["library"] == ""
+    wanted = "compiling for a GPU needs cuda-python: pip install fft_fused[cuda13] (or [cuda12])"
+    assert gpu_engines()["elementwise"] == wanted
+
+
+def test_engines_name_a_missing_nvrtc(monkeypatch, fresh_libraries):
+    nvrtc = ModuleType("cuda.bindings.nvrtc")
+
+    def version():
+        raise RuntimeError("Failed to dlopen libnvrtc.so.13\nand more")
+
+    nvrtc.nvrtcVersion = version
+    bindings = ModuleType("cuda.bindings")
+    bindings.nvrtc = nvrtc
+    for name, module in (("cuda.bindings", bindings), ("cuda.bindings.nvrtc", nvrtc)):
+        monkeypatch.setitem(sys.modules, name, module)
+    assert gpu_engines()["elementwise"] == (
+        "the NVRTC library was not found (Failed to dlopen libnvrtc.so.13): "
+        "pip install fft_fused[cuda13] (or [cuda12])"
+    )
+
+
+def test_engines_name_a_missing_cufft(monkeypatch, fresh_libraries):
+    pathfinder = ModuleType("cuda.pathfinder")
+
+    def load(name):
+        raise RuntimeError(f"{name} is nowhere")
+
+    pathfinder.load_nvidia_dynamic_lib = load
+    monkeypatch.setitem(sys.modules, "cuda.pathfinder", pathfinder)
+    monkeypatch.setitem(sys.modules, "cuda", ModuleType("cuda"))
+    for name in ("library", "cufft_callbacks"):
+        why = gpu_engines()[name]
+        assert why.startswith("cuFFT was not found (")
+        assert why.endswith("): pip install fft_fused[cuda13] (or [cuda12])")
+
+
+def test_a_missing_nvjitlink_is_named_by_the_error_of_cufft():
+    assert str(cufft.CufftError("cufftXtExec", 17)) == (
+        "cufftXtExec: cuFFT error 17, nvJitLink, which it loads at run time, was not found: "
+        "pip install fft_fused[cuda13] (or [cuda12])"
+    )
+
+
+def test_versions_need_no_installed_package(monkeypatch):
+    def unknown(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", unknown)
+    bindings = ModuleType("cuda.bindings")
+    bindings.__version__ = "13.5.0"
+    monkeypatch.setitem(sys.modules, "cuda.bindings", bindings)
+    found = fft_fused.info()
+    assert found.versions["fft_fused"] == fft_fused.__version__
+    assert found.versions["numpy"] == np.__version__
+    assert found.optional["cuda-python"] == "13.5.0"
+    assert found.optional["matplotlib"] == "not installed: pip install fft_fused[plot]"
+
+
+def test_the_package_and_its_metadata_have_one_version():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["version"] == fft_fused.__version__

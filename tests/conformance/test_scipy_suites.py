@@ -42,8 +42,11 @@ def run(code, **environment):
     )
 
 
-def test_scipys_own_tests_of_fft():
-    done = run(_SUITE)
+@pytest.mark.parametrize("library", ["", "torch", "array_api_strict"])
+def test_scipys_own_tests_of_fft(library):
+    if library:
+        pytest.importorskip(library)
+    done = run(_SUITE, **({"SCIPY_ARRAY_API": f'["{library}"]'} if library else {}))
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
 

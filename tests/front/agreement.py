@@ -10,7 +10,7 @@ import numpy as np
 
 from fft_fused import LazyArray, lazy
 from fft_fused.engines.unfused import evaluate
-from fft_fused.passes.trace import arrays_of, collect
+from fft_fused.passes.trace import collect
 
 X = np.arange(1.0, 13.0).reshape(3, 4)
 Z = (X + 1j * X[::-1]).astype(np.complex64)
@@ -27,7 +27,7 @@ def sample(code: str, shape: tuple[int, ...] = (3, 4)) -> np.ndarray:
 def recorded(value: LazyArray) -> np.ndarray:
     """The graph as recorded, one NumPy call a node: no pass or engine in between."""
     expr, sources = collect([value.node])
-    return evaluate(expr, arrays_of(sources))[0]
+    return evaluate(expr, [s.array for s in sources])[0]
 
 
 def assert_same(found: LazyArray, expected: Any) -> None:

@@ -261,11 +261,11 @@ class OnGPU:
     __cuda_array_interface__: dict = {}
 
 
-class Tensor:
+class Foreign:
     shape, dtype = (3,), "float32"
 
 
-OnGPU.__module__, Tensor.__module__ = "torch", "torch"
+OnGPU.__module__, Foreign.__module__ = "numba", "jax"
 
 
 @pytest.mark.parametrize(
@@ -275,8 +275,8 @@ OnGPU.__module__, Tensor.__module__ = "torch", "torch"
         (X.astype(object), "dtype object is not numeric; use a bool, integer, float or complex"),
         (np.array(["a"]), "dtype <U1 is not numeric"),
         (np.array(["2020-01-01"], "M8[D]"), "is not numeric"),
-        (OnGPU(), r"a torch\.OnGPU lies on a GPU.*by cupy\.from_dlpack\(x\)"),
-        (Tensor(), r"a torch\.Tensor is no NumPy array; convert it first"),
+        (OnGPU(), r"a numba\.OnGPU lies on a GPU.*by cupy\.from_dlpack\(x\)"),
+        (Foreign(), r"a jax\.Foreign is no NumPy array; convert it first"),
     ],
 )
 def test_lazy_names_what_it_does_not_take(value, text):

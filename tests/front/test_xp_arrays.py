@@ -130,10 +130,11 @@ def test_asarray_keeps_a_lazy_array_and_array_copies_it():
         *(lambda **k: xp.asarray(X, **k), lambda **k: xp.ones_like(X, **k)),
     ],
 )
-def test_makers_know_one_device_and_no_unknown_argument(make):
-    assert isinstance(make(device="cpu"), LazyArray)
-    with pytest.raises(ValueError, match="only 'cpu'"):
-        make(device="cuda:0")
+def test_makers_take_the_devices_of_lazy_arrays_and_no_unknown_argument(make):
+    for device in (None, "cpu", "cuda:0"):
+        assert isinstance(make(device=device), LazyArray)
+    with pytest.raises(ValueError, match="device 'gpu': need None, 'cpu' or as 'cuda:0'"):
+        make(device="gpu")
     with pytest.raises(TypeError, match="bogus"):
         make(bogus=1)
 

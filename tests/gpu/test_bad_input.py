@@ -8,6 +8,7 @@ import scipy.fft
 
 import fft_fused
 from fft_fused import LazyValueError, NotFusedError, compute, fft, fuse, lazy, xp
+from fft_fused.runtime.gpus import why_no_gpu
 from tests.gpu.support import ENGINES, require
 
 pytestmark = pytest.mark.gpu
@@ -51,9 +52,13 @@ def test_a_host_table_that_was_captured_is_refused():
 
 def test_a_host_table_goes_along_by_asarray():
     table = np.arange(16, dtype=np.float32)
-    got = fuse(lambda x: x * xp.asarray(table))(device())
-    assert isinstance(got, cupy.ndarray)
-    np.testing.assert_array_equal(cupy.asnumpy(got), HOST * table)
+    weighted = fuse(lambda x: x * xp.asarray(table))
+    for _ in range(2):
+        got = weighted(device())
+        assert isinstance(got, cupy.ndarray)
+        np.testing.assert_array_equal(cupy.asnumpy(got), HOST * table)
+        table += 1
+    assert weighted.trace_count == 1
 
 
 @pytest.mark.parametrize("number", [2, 0.5, 1j, np.float32(0.5), np.int8(3), True])
@@ -61,6 +66,16 @@ def test_numbers_belong_anywhere(number):
     got = (lazy(device()) * number).compute()
     np.testing.assert_allclose(cupy.asnumpy(got), HOST * number)
     assert got.dtype == (HOST * number).dtype
+    argument = fuse(lambda x, n: x * n)(device(), number)
+    np.testing.assert_allclose(cupy.asnumpy(argument), HOST * number)
+
+
+def test_a_host_number_in_an_array_is_read_at_each_call():
+    gain = np.array(2.0)
+    scaled = fuse(lambda x: x * gain)
+    for value in (2.0, 5.0):
+        gain[...] = value
+        np.testing.assert_allclose(cupy.asnumpy(scaled(device())), HOST * value)
 
 
 def test_a_function_called_with_arrays_of_one_library_and_then_of_the_other():
@@ -85,13 +100,32 @@ def test_lazy_arrays_of_two_devices_are_refused():
         xp.concatenate([lazy(device()), lazy(HOST)]).compute()
 
 
+two_gpus = pytest.mark.skipif(
+    not why_no_gpu() and cupy.cuda.runtime.getDeviceCount() < 2, reason="needs two GPUs"
+)
+
+
+@two_gpus
 def test_arrays_of_two_gpus_are_refused():
-    if cupy.cuda.runtime.getDeviceCount() < 2:
-        pytest.skip("needs two GPUs")
     with cupy.cuda.Device(1):
         other = device(np.float32, (16,))
     with pytest.raises(TypeError, match="cuda:0.*cuda:1"):
         power(device(), other)
+
+
+@two_gpus
+@by_engine
+def test_a_call_runs_on_the_gpu_of_its_arrays(engine):
+    require(engine)
+    with cupy.cuda.Device(1):
+        x, w = device(), device(np.float32, (16,))
+    with cupy.cuda.Device(0), fft_fused.options(engine=engine):
+        for got in (power(x, w), (abs(fft(lazy(x) * lazy(w))) ** 2).compute()):
+            assert got.device.id == 1
+            with cupy.cuda.Device(1):
+                assert float(got[0, 0]) == 256
+        assert fft(x).device.id == 1
+        assert cupy.cuda.runtime.getDevice() == 0
 
 
 # ---- results
@@ -134,6 +168,9 @@ def test_results_need_memory_of_their_own():
 @pytest.mark.parametrize(
     "copy",
     [
+        cupy.asarray,
+        cupy.asnumpy,
+        lambda y: cupy.real(y),
         np.asarray,
         np.array,
         lambda y: np.asarray(y, np.complex128),
@@ -141,7 +178,17 @@ def test_results_need_memory_of_their_own():
         lambda y: scipy.fft.fft(y),
         lambda y: np.testing.assert_array_equal(y, HOST),
     ],
-    ids=["asarray", "array", "dtype", "ascontiguousarray", "scipy.fft", "assert"],
+    ids=[
+        "cupy.asarray",
+        "asnumpy",
+        "cupy.real",
+        "asarray",
+        "array",
+        "dtype",
+        "ascontiguousarray",
+        "scipy.fft",
+        "assert",
+    ],
 )
 def test_lazy_values_are_not_copied_to_the_host(copy):
     with pytest.raises(TypeError, match="host|get|cupy|CuPy"):
@@ -164,12 +211,6 @@ def test_records_are_no_numbers(engine):
     for call in (lazy, fft, lambda x: power(x, device(np.float32, (8,)))):
         with fft_fused.options(engine=engine), pytest.raises(TypeError, match="not numeric|dtype"):
             call(pairs)
-
-
-@pytest.mark.parametrize("name", ["fht", "ifht"])
-def test_hankel_transforms_are_refused(name):
-    with pytest.raises(TypeError, match=f"{name}.*host"):
-        getattr(fft_fused, name)(device(np.float64, (8,)), 0.1, 0.0)
 
 
 REFUSED = [
