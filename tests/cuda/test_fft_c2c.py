@@ -91,7 +91,7 @@ def test_a_missing_barrier_would_show(boundary, monkeypatch):
         both = ["{", *phases[boundary], "} {", *phases[boundary + 1], "}"]
         return [*phases[:boundary], both, *phases[boundary + 2 :]]
 
-    errors([(fft, -1)])
+    check([(fft, -1)])
     monkeypatch.setattr(fft_host, "phases_of", joined)
     with pytest.raises(AssertionError):
-        errors([(fft, -1)])
+        check([(fft, -1)])
