@@ -11,6 +11,7 @@ import scipy.fft
 from fft_fused.cuda.fft.bluestein import Bluestein, bluestein_shapes
 from fft_fused.cuda.fft.shape import BlockFFT, best, shapes
 
+from . import fft_host
 from .fft_host import errors, exact, host, relative_error, signal
 
 pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
@@ -79,3 +80,18 @@ def test_other_lengths_go_through_a_chirp():
     cases = [(fft, (-1) ** k) for k, fft in enumerate([*singles, *doubles, split])]
     found = errors(cases)
     assert (found < [2.4e-7 if not fft.double else 4e-16 for fft, _ in cases]).all(), found
+
+
+@pytest.mark.parametrize("boundary", range(3))
+def test_a_missing_barrier_would_show(boundary, monkeypatch):
+    fft, whole = BlockFFT(64, 4, (4, 4, 4)), fft_host.phases_of
+
+    def joined(*given):
+        phases = whole(*given)
+        both = ["{", *phases[boundary], "} {", *phases[boundary + 1], "}"]
+        return [*phases[:boundary], both, *phases[boundary + 2 :]]
+
+    check([(fft, -1)])
+    monkeypatch.setattr(fft_host, "phases_of", joined)
+    with pytest.raises(AssertionError):
+        check([(fft, -1)])

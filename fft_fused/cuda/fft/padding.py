@@ -102,6 +102,8 @@ def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: i
     >>> conflicts(exchange, Padding(), 256, 8) > 0, conflicts(exchange, Padding(4), 256, 8)
     (True, 0)
     """
+    if not exchanges:
+        return 0
     lanes = _BANK_BYTES // unit_bytes
     indices, numbers = _accesses(exchanges)
     places = np.where(indices < 0, -1, padding.places(indices) + numbers * padding.size(length))

@@ -15,7 +15,7 @@ LARGEST_PRIME = 31
 _LARGEST_RADIX = 32
 _MOST_THREADS = 1024
 _SHARED_BYTES = 227 * 1024
-_REGISTERS = 65536
+_OTHER_REGISTERS = 26
 _WORDS = 64
 _CANDIDATES = 5
 
@@ -180,7 +180,7 @@ def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
             ordered = _ordered(radices, elements)
             if ordered is not None:
                 fft = BlockFFT(length, elements, ordered, double)
-                if _registers(fft) <= _REGISTERS // (-(-threads // 32) * 32):
+                if _words(fft.registers, double) + _OTHER_REGISTERS <= _most_registers(threads):
                     found.append(fft)
     found.sort(key=cost)
     fitting = [_fitting(fft) for fft in _distinct(found)]
@@ -191,9 +191,10 @@ def _most_elements(double: bool) -> int:
     return 2 * _WORDS // _words(1, double)
 
 
-def _registers(fft: BlockFFT) -> int:
-    """Registers of 32 bits a thread will need, roughly."""
-    return _words(fft.registers, fft.double) + 24
+def _most_registers(threads: int) -> int:
+    """What a thread can have of a multiprocessor, whose four parts share out whole warps."""
+    warps_a_part = -(-threads // 128)
+    return min(255, 512 // warps_a_part // 8 * 8)
 
 
 def _distinct(found: list[BlockFFT]) -> list[BlockFFT]:
@@ -250,7 +251,7 @@ def cost(fft: BlockFFT) -> float:
     for stage in fft.stages:
         share = stage.slots * fft.threads / stage.count
         work += share * (0.2 + 0.03 * _prime_sum(stage.radix))
-    uncoalesced = 0.4 * max(0.0, math.log2(16 / fft.threads)) + (fft.threads < 4)
+    uncoalesced = 0.4 * max(0.0, math.log2(16 / fft.threads)) + 1.5 * (fft.threads < 4)
     size, room = math.log2(fft.elements / 16), math.log2(_WORDS / _words(fft.elements, fft.double))
     return len(fft.exchanges) + work + uncoalesced + 0.3 * abs(size) - min(0.0, room)
 
