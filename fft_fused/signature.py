@@ -10,7 +10,7 @@ import numpy as np
 
 from .expr.node import ArraySpec
 from .lazy import LazyArray
-from .runtime.arrays import ON_DEVICE, as_operand, is_cupy, is_foreign_array
+from .runtime.arrays import ON_DEVICE, alignment_of, as_operand, is_cupy, is_foreign_array
 from .runtime.exchange import TORCH, imported, is_torch
 
 Path = tuple[Any, ...]
@@ -88,7 +88,7 @@ class Leaves:
             value = value.copy()
         self.arrays.append(value)
         self.array_paths.append(path)
-        place = f"cuda:{value.device.id}"
+        place = (value.device.id, alignment_of(value))
         self.parts.append((value.dtype.char, value.shape, value.strides, place))
 
     def _tensor(self, value: Any, path: Path) -> None:

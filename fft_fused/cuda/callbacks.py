@@ -39,12 +39,17 @@ class Slots:
 
 
 def assign_slots(
-    inputs: Sequence[Node], needed: set[int], data: Node | None, result_apart: bool, alignment: int
+    inputs: Sequence[Node],
+    needed: set[int],
+    data: Node | None,
+    result_apart: bool,
+    alignment: int,
+    shifted: bool,
 ) -> Slots:
     """Words for the inputs that are needed through the block; ``alignment`` in bytes is what cuFFT
-    asks of the addresses it is given, whatever is read there."""
+    asks of the addresses it is given, whatever is read there. The data are ``shifted`` where their
+    address may not have it."""
     words: dict[int, int] = {}
-    shifted = data is not None and data.dtype.itemsize < alignment
     count = int(shifted)
     for node in inputs:
         if id(node) not in needed:
@@ -147,13 +152,13 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
         if node.op == "scalar":
             kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
             word = slots.words[id(node)]
-            numbers = [f"READ_ONLY((const double*)info + {word + k})" for k in range(2)]
+            numbers = [f"((const double*)info)[{word + k}]" for k in range(2)]
             value = f"make<double>({', '.join(numbers)})" if node.dtype.kind == "c" else numbers[0]
             found.append(f"  const {kind} {name} = {value};")
         elif data and node is slots.data:
             address = data
             if slots.shift is not None:
-                address = f"((char*){data} + READ_ONLY((const long long*)info + {slots.shift}))"
+                address = f"((char*){data} + ((const long long*)info)[{slots.shift}])"
             found.append(
                 f"  const {c_type(node.dtype)}* {name} = ({c_type(node.dtype)}*){address};"
             )
@@ -167,7 +172,7 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
 
 def _word(place: int) -> str:
     """An address from the block."""
-    return f"READ_ONLY((const unsigned long long*)info + {place})"
+    return f"((const unsigned long long*)info)[{place}]"
 
 
 def _mentions(text: str, name: str) -> bool:

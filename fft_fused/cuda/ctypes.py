@@ -72,9 +72,8 @@ template <class T> DEVICE complex_t<T> operator*(complex_t<T> a, complex_t<T> b)
   return make<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re); }
 template <class T> DEVICE complex_t<T> scaled_(complex_t<T> z, T r) {
   return make<T>(z.re * r, z.im * r); }
-template <class T> DEVICE complex_t<T> load_pair(const T* p) {
-  if ((unsigned long long)p % (2 * sizeof(T)) == 0) return *(const complex_t<T>*)p;
-  return make<T>(p[0], p[1]); }
+template <class T> DEVICE complex_t<T> load_pair(const T* p) { return *(const complex_t<T>*)p; }
+template <class T> DEVICE complex_t<T> load_two(const T* p) { return make<T>(p[0], p[1]); }
 template <class T> DEVICE complex_t<T> operator/(complex_t<T> a, complex_t<T> b) {
   if (fabs(b.re) >= fabs(b.im)) {
     if (b.re == 0 && b.im == 0) return make<T>(a.re / fabs(b.re), a.im / fabs(b.im));

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..expr.key import Index, NewAxis, Span
 from ..expr.node import Node
+from ..expr.ops import UNALIGNED
 from . import indexing
 from .casts import converted, loaded, register_type, rounded
 from .ctypes import c_type, is_supported, literal
@@ -250,13 +251,16 @@ class Printer:
     def _pairs(self, node: Node, index: indexing.Index) -> str:
         double = self.index(f"({index[-1]} * 2)")
         odd = self.index(f"({index[-1]} * 2 + 1)")
-        self._load_pair(node.args[0], (*index[:-1], double), (*index[:-1], odd))
+        at_once = node.attr != UNALIGNED
+        self._load_pair(node.args[0], (*index[:-1], double), (*index[:-1], odd), at_once)
         real = self.element(node.args[0], (*index[:-1], double))
         imag = self.element(node.args[0], (*index[:-1], odd))
         part = register_type(node.args[0].dtype)
         return self._value(node.dtype, f"make<{part}>({real}, {imag})")
 
-    def _load_pair(self, node: Node, first: indexing.Index, second: indexing.Index) -> None:
+    def _load_pair(
+        self, node: Node, first: indexing.Index, second: indexing.Index, at_once: bool
+    ) -> None:
         """Two neighbours in memory at once, where they are."""
         while node.op == "astype":
             node = node.args[0]
@@ -267,7 +271,9 @@ class Printer:
         name = f"v{self.count}"
         self.count += 1
         address = f"{self.names[id(node)]} + {self._position(node, first)}"
-        self.say(f"const complex_t<{c_type(node.dtype)}> {name} = load_pair({address});")
+        even = all(s % 2 == 0 for s in self.strides[id(node)][:-1])
+        function = "load_pair" if at_once and even else "load_two"
+        self.say(f"const complex_t<{c_type(node.dtype)}> {name} = {function}({address});")
         for place, part in ((first, "re"), (second, "im")):
             self.known[id(node), place] = loaded(f"{name}.{part}", node.dtype)
 

@@ -11,12 +11,16 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class ArraySpec:
-    """What a plan may assume of an operand: everything but its values."""
+    """What a plan may assume of an operand: everything but its values.
+
+    ``alignment`` is a power of two that divides the address in bytes, as far as it matters.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype
     strides: tuple[int, ...]
     device: str = "cpu"
+    alignment: int = 16
 
     def __str__(self) -> str:
         return f"{short_dtype(self.dtype)}{list(self.shape)}".replace(" ", "")

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+UNALIGNED = "unaligned"  # attribute of pairs that cannot be loaded at once
+
 
 @dataclass(frozen=True, slots=True)
 class Op:

@@ -11,6 +11,7 @@ import numpy as np
 from ..expr import build
 from ..expr.index import AxisMap, Piece
 from ..expr.node import Expr, Node, consumers, walk
+from ..expr.ops import UNALIGNED
 from ..expr.spectrum import REAL_TO_REAL
 from .commute import FOR_LIBRARY
 from .cosine import as_fourier
@@ -124,6 +125,30 @@ def without_cosines(expr: Expr) -> Expr:
         cosine = node.op == "transform" and node.attr.name in REAL_TO_REAL
         done[id(node)] = as_fourier(fresh) if cosine else fresh
     return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
+
+
+def with_addresses(expr: Expr) -> Expr:
+    """Pairs of numbers marked that do not lie at a multiple of their size, so that they cannot be
+    loaded at once."""
+    done: dict[int, Node] = {}
+    for node in walk(expr.outputs):
+        args = tuple(done[id(a)] for a in node.args)
+        fresh = node if args == node.args else replace(node, args=args)
+        if node.op == "pairs" and not _is_aligned(fresh, expr):
+            fresh = replace(fresh, attr=UNALIGNED)
+        done[id(node)] = fresh
+    return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
+
+
+def _is_aligned(pairs: Node, expr: Expr) -> bool:
+    leaf = pairs
+    while leaf.args:
+        leaf = leaf.args[0]
+    if leaf.op != "operand":
+        return True
+    return expr.operands[leaf.attr].alignment % (2 * leaf.dtype.itemsize) == 0 or (
+        2 * leaf.dtype.itemsize > 16
+    )
 
 
 def is_one_call(nodes: Sequence[Node]) -> bool:

@@ -15,7 +15,7 @@ from ..runtime.device import resources_now
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
 from .commute import FOR_LIBRARY
-from .device import for_library, without_cosines
+from .device import for_library, with_addresses, without_cosines
 from .lower import lower
 from .normalize import normalize
 from .partition import partition
@@ -61,7 +61,7 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
         return _as_recorded(expr, engines, machine)
     on_device = machine.device != "cpu"
     if on_device:
-        normal = for_library(normalize(expr, FOR_LIBRARY))
+        normal = with_addresses(for_library(normalize(expr, FOR_LIBRARY)))
         program = partition(normal, loads=True, tables=tables(normal))
     else:
         program = partition(normalize(expr))

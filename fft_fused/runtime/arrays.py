@@ -93,7 +93,14 @@ def module_of(device: str) -> Any:
 
 def spec_of(array: Any) -> ArraySpec:
     """What a plan may assume of an array."""
-    return ArraySpec(array.shape, array.dtype, array.strides, device_of(array))
+    device = device_of(array)
+    alignment = 16 if device == "cpu" else alignment_of(array)
+    return ArraySpec(array.shape, array.dtype, array.strides, device, alignment)
+
+
+def alignment_of(array: Any) -> int:
+    """The largest power of two up to 16 that divides the address of an array on a GPU."""
+    return 16 if array.data.ptr % 16 == 0 else int(array.data.ptr & -array.data.ptr)
 
 
 def _device_operand(value: Any, what: str) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import fft_fused
 from fft_fused import ArraySpec, LazyArray, compute, device_function, fft, fuse, lazy, options, xp
 from fft_fused.expr import build
+from fft_fused.expr.node import Source
 from fft_fused.passes.trace import collect
 
 SOFT = "__device__ float soft(float x, float t) { return x - fminf(fmaxf(x, -t), t); }"
@@ -109,7 +110,7 @@ def test_another_function_under_the_same_name_is_noticed():
 
 def test_functions_of_one_content_are_one_on_a_device():
     def key(function, device):
-        x = LazyArray(build.operand("x", ArraySpec((6, 16), X.dtype, X.strides, device)))
+        x = LazyArray(build.leaf(Source("x", ArraySpec((6, 16), X.dtype, X.strides, device))))
         return collect([fft(function(x, 1.0)).node])[0].key
 
     other = device_function(SOFT, "float32(float32, float32)", lambda x, t: x)
