@@ -77,12 +77,11 @@ def _together(
         choices = [first, first * 2, max(1, first // 2)]
         available = rows.count
     registers = threads * (max(f.registers for f in ffts) * (4 if double else 2) + 32)
+    most = 2 ** math.ceil(math.log2(available))
     fitting = [
         f
-        for f in choices
-        if f >= 1
-        and f <= max(1, 2 ** math.ceil(math.log2(available)))
-        and f * threads <= _MOST_THREADS
+        for f in dict.fromkeys(max(1, min(f, most)) for f in choices)
+        if f * threads <= _MOST_THREADS
         and f * row_bytes <= _MOST_SHARED
         and f * registers <= _REGISTER_FILE
     ]
