@@ -61,7 +61,7 @@ def compute(*values: Any, out: Any = None) -> Any:
     expr, sources = collect([v.node for v in lazies])
     library = library_of(sources)
     with working_on(expr.device, library):
-        arrays = [placed(s.array, expr.device) for s in sources]
+        arrays = [placed(s.array, o) for s, o in zip(sources, expr.operands, strict=True)]
         plan = settled(plan_for(expr), arrays, ())
         results = iter(_executed(plan, arrays, (), out, library))
     found = tuple(next(results) if isinstance(v, LazyArray) else v for v in values)

@@ -19,7 +19,7 @@ import numpy as np
 
 from .expr.node import walk
 from .lazy import LazyArray
-from .runtime.exchange import is_array
+from .runtime.exchange import is_array, is_torch, layout_of
 
 _LIMIT = 512
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "cupy", "cupyx", "torch"}
@@ -189,6 +189,9 @@ def _contents(cell: Any) -> Any:
 
 
 def _same_as(value: Any) -> Callable[[Any], bool]:
+    if is_torch(value):
+        tensor, known = weakref.ref(value), layout_of(value)
+        return lambda now: now is tensor() and layout_of(now) == known
     if isinstance(value, LazyArray) or is_array(value):
         ref = weakref.ref(value)
         return lambda now: now is ref()

@@ -82,7 +82,7 @@ class Traced:
             if isinstance(array, ArraySpec):
                 raise TypeError("an ArraySpec can be explained and compiled, not computed")
         for slot in self._handed_over:
-            found[slot] = placed(found[slot], self.expr.device)
+            found[slot] = placed(found[slot], self.expr.operands[slot])
         return found
 
     def scalars(self, leaves: Leaves) -> list[Any]:

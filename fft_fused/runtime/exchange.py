@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, is_cupy, native
+from ..expr.node import ArraySpec
+from .arrays import device_of, is_cupy, native, spec_of
 from .gpus import why_no_gpu
 
 TORCH = "torch"
@@ -147,13 +148,33 @@ class _Handed:
         return 0, self._address
 
 
-def placed(value: Any, device: str, what: str = "operand") -> Any:
-    """An operand where it is computed with: tensors handed over, host values copied to a GPU."""
+def layout_of(tensor: Any) -> tuple[Any, ...]:
+    """What a plan assumes of a torch tensor, which may be given other memory at any time."""
+    if tensor.layout is not sys.modules[TORCH].strided:
+        return ()
+    return tensor.shape, tensor.stride(), tensor.dtype, tensor.device, tensor.data_ptr() % 16
+
+
+def placed(value: Any, spec: ArraySpec) -> Any:
+    """An operand where it is computed with: tensors handed over, host values copied to a GPU.
+
+    Raises
+    ------
+    ValueError
+        When a tensor is not what was recorded any more.
+    """
     if is_torch(value):
-        value = imported(value, what)
-    if device == "cpu" or device_of(value) != "cpu":
+        value = imported(value, "operand")
+        there = spec_of(value)
+        moves = there.device != spec.device and there.shape == () == spec.shape
+        if there != spec and not (moves and there.dtype == spec.dtype):
+            raise ValueError(
+                f"a tensor {spec} was given other memory after it was recorded, now {there}; "
+                "make a new lazy array of it"
+            )
+    if spec.device == "cpu" or device_of(value) != "cpu":
         return value
     import cupy
 
-    with cupy.cuda.Device(int(device.partition(":")[2])):
+    with cupy.cuda.Device(int(spec.device.partition(":")[2])):
         return cupy.asarray(value, order="C")

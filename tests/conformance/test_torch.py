@@ -162,6 +162,33 @@ def test_a_captured_tensor_is_watched_read_at_each_call_and_not_kept_alive():
     close(weighted(tensor(X)), scipy.fft.fft(X * (W + 1)))
 
 
+def test_a_captured_tensor_with_other_memory_is_recorded_again():
+    table = tensor(W)
+    weighted = fuse(lambda x: x * table)
+    close(weighted(tensor(X)), X * W)
+    table.data = tensor(X[:, :1])
+    close(weighted(tensor(X)), X * X[:, :1])
+    assert weighted.trace_count == 2
+
+
+def test_a_captured_tensor_of_no_use_is_no_hindrance():
+    sparse, table = torch.eye(3).to_sparse(), tensor(W)
+    weighted = fuse(lambda x: x * table if sparse is not None else x)
+    for _ in range(2):
+        close(weighted(tensor(X)), X * W)
+    assert weighted.trace_count == 1
+
+
+def test_a_lazy_tensor_with_other_memory_is_refused():
+    x = tensor(X)
+    doubled = lazy(x) * 2
+    x[:] = 1
+    close(doubled.compute(), np.full_like(X, 2))
+    x.data = tensor(X[:, ::2])
+    with pytest.raises(ValueError, match=r"f8\[3,8\] was given other memory.*now f8\[3,4\]; make"):
+        doubled.compute()
+
+
 def test_masks_and_indices():
     x = lazy(tensor(X)).copy()
     x[tensor(X > 0)] = 0
