@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..expr.index import AxisMap
 
 Index = tuple[str, ...]
+_SCALED = re.compile(r"\((\w+) \* (\d+) \+ (\d+)\)")
 
 
 def horner(index: Sequence[str], shape: Sequence[int]) -> str:
@@ -21,6 +23,9 @@ def horner(index: Sequence[str], shape: Sequence[int]) -> str:
 
 def decompose(position: str, shape: Sequence[int]) -> Index:
     """The index of the element at a position in C order."""
+    scaled = _SCALED.fullmatch(position)
+    if scaled and shape and int(scaled[2]) == shape[-1] > int(scaled[3]):
+        return (*decompose(scaled[1], shape[:-1]), scaled[3])
     parts: list[str] = []
     step = 1
     long = [k for k, n in enumerate(shape) if n != 1]

@@ -47,7 +47,9 @@ class Printer:
     ``names`` are the C++ names of the inputs by node identity, ``strides`` their strides in items.
     ``placed`` says at which index a value is taken, whatever index it is asked for at; ``held``
     says how to read a value that has been computed, at an index. ``flat`` is a shape, an index into
-    it and the position in C order that the index was made from.
+    it and the position in C order that the index was made from. ``twins`` are the names of an even
+    number and the next one: of the inputs in ``wide``, whose addresses allow it, two neighbours in
+    memory at these are loaded at once.
     """
 
     names: dict[int, str]
@@ -59,6 +61,8 @@ class Printer:
     placed: dict[int, indexing.Index] = field(default_factory=dict)
     held: dict[int, Callable[[indexing.Index], str]] = field(default_factory=dict)
     flat: tuple[tuple[int, ...], indexing.Index, str] | None = None
+    twins: tuple[str, ...] = ()
+    wide: frozenset[int] = frozenset()
 
     def element(self, node: Node, index: indexing.Index) -> str:
         """The name of the value of ``node`` at an index."""
@@ -104,8 +108,33 @@ class Printer:
     def _load(self, node: Node, index: indexing.Index) -> str:
         if node.op == "scalar":
             return self.names[id(node)]
+        if self._has_twin(node, index, node.shape, self.strides[id(node)]):
+            places = [(*index[:-1], name) for name in self.twins]
+            position = self._position(node, places[0])
+            parts = self._both(node, position, [(id(node), place) for place in places])
+            return parts[self.twins.index(index[-1])]
         text = f"{self.names[id(node)]}[{self._position(node, index)}]"
         return self._value(node.dtype, loaded(text, node.dtype))
+
+    def _has_twin(
+        self, leaf: Node, index: indexing.Index, shape: Sequence[int], strides: Sequence[int]
+    ) -> bool:
+        """Can the element be loaded together with its neighbour, which must exist?"""
+        if not self.twins or not index or index[-1] not in self.twins or id(leaf) not in self.wide:
+            return False
+        *others, last = strides
+        even = shape[-1] % 2 == 0 and all(s % 2 == 0 for s in others)
+        return last == 1 and even and leaf.dtype.kind != "c"
+
+    def _both(self, leaf: Node, position: str, keys: Sequence[Any]) -> list[str]:
+        """Two neighbours in memory, loaded at once; known by the keys from now on."""
+        name = f"v{self.count}"
+        self.count += 1
+        address = f"{self.names[id(leaf)]} + {position}"
+        self.say(f"const complex_t<{c_type(leaf.dtype)}> {name} = load_pair({address});")
+        parts = [loaded(f"{name}.{part}", leaf.dtype) for part in ("re", "im")]
+        self.known |= dict(zip(keys, parts, strict=True))
+        return parts
 
     def _position(self, node: Node, index: indexing.Index) -> str:
         """Where an element lies in memory, in items."""
@@ -288,6 +317,11 @@ class Printer:
         where = indexing.offset(index, items, shape)
         if of_memory:
             leaf, start, _ = self._view(node.args[0])
+            if start % 2 == 0 and self._has_twin(leaf, index, shape, items):
+                places = [(*index[:-1], name) for name in self.twins]
+                position = f"{indexing.offset(places[0], items, shape)} + {start}"
+                both = self._both(leaf, position, [(id(node), place) for place in places])
+                return both[self.twins.index(index[-1])]
             text = f"{self.names[id(leaf)]}[{where}{f' + {start}' if start else ''}]"
             return self._value(node.dtype, loaded(text, node.dtype))
         base = node.args[0]

@@ -156,4 +156,6 @@ def _placed(source: str, piece: Piece, low: int) -> str:
         distance = f"({source} - {piece.start})" if piece.start else source
     if abs(piece.step) > 1:
         distance = f"{distance} / {abs(piece.step)}"
-    return f"({low} + {distance})" if low else f"({distance})"
+    if not low:
+        return distance if distance.isidentifier() else f"({distance})"
+    return f"({low} + {distance})"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..expr.node import Node
 from . import indexing
 from .casts import register_type
 from .row_fft import RowFFT, Side, after, before, indented
@@ -105,6 +106,11 @@ class Block:
         return self.shape.together // self.over_together
 
     # ---- transforms
+
+    def is_wide(self, node: Node) -> bool:
+        """Does the address of an input allow to load two elements at once?"""
+        alignment = self.rows.problem.operands[node.attr].alignment if node.op == "operand" else 16
+        return alignment % (2 * node.dtype.itemsize) == 0
 
     def before(self, number: int) -> Side:
         return before(self.shape.ffts[number])

@@ -24,11 +24,11 @@ _MACROS = r"""
 #ifdef __CUDACC_RTC__
 #define ROW_KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
 #define BLOCK Registers r; extern __shared__ __align__(16) char shared_[]; \
-  const int thread_ = threadIdx.x; \
   const index_t group_ = blockIdx.x, split_ = blockIdx.y, splits_ = gridDim.y;
-#define PHASE {
+#define PHASE { int thread_ = threadIdx.x; HIDDEN(thread_);
 #define PHASE_END } __syncthreads();
 #define OPAQUE(p) asm volatile("" : "+l"(p))
+#define HIDDEN(i) asm volatile("" : "+r"(i))
 #else
 #ifndef THREAD_ORDER
 #define THREAD_ORDER 0
@@ -185,7 +185,7 @@ def _parameters(block: Block) -> list[str]:
 
 def _pointers(block: Block, opaque: bool) -> list[str]:
     """Names of the addresses; opaque ones keep loads in a loop where they stand, instead of in
-    registers before it."""
+    registers before it. (As the hidden number of a thread keeps a phase's addresses in it.)"""
     pairs = [
         (f"const {c_type(n.dtype)}* __restrict__ p{k}", f"g{k}")
         for k, n in enumerate(block.rows.problem.inputs)

@@ -9,6 +9,7 @@ from .casts import stored
 from .ctypes import c_type
 from .printer import Printer
 from .reductions import combination
+from .relation import Placement
 from .row_block import Block, bare_phase
 from .row_fft import indented, row_phases
 from .rows import ELEMENT, Result, load_printer
@@ -57,14 +58,21 @@ def load(block: Block, number: int) -> list[str]:
     def text(earlier: int, element: str) -> str:
         if earlier in staged:
             return _staged_value(block, earlier, element)
-        return block.after(earlier).value(f"r.x{earlier}[k]")
+        register = f"r.x{earlier}[k]"
+        if side.packed:
+            return f"{register}.{'re' if element == ELEMENT else 'im'}"
+        return block.after(earlier).value(register)
 
     printer = load_printer(block.rows, number, block.strides, text)
-    value = printer.element(node.args[0], block.rows.index())
     target = f"r.x{number}[k]"
     if side.packed:
-        end = [f"if (p) {target}.im = {value}; else {target}.re = {value};"]
-    elif node.args[0].dtype.kind == "c":
+        printer.twins = (ELEMENT, f"{ELEMENT}1")
+        printer.wide = frozenset(id(n) for n in block.rows.problem.inputs if block.is_wide(n))
+        parts = [printer.element(node.args[0], block.rows.index(name)) for name in printer.twins]
+        pair = f"make<{block.real}>({', '.join(parts)})"
+        return side.pairs(f"before{number}", [*_stripped(printer), f"{target} = {pair};"], "live_")
+    value = printer.element(node.args[0], block.rows.index())
+    if node.args[0].dtype.kind == "c":
         end = [f"{target} = {value};"]
     else:
         end = [f"{target} = make<{block.real}>({value}, 0);"]
@@ -121,7 +129,8 @@ def _result(block: Block, k: int, crossed: bool) -> list[str]:
         kind = c_type(result.output.dtype)
         pair = ", ".join(f"({kind}){stored(v, result.output.dtype)}" for v in (real, imag))
         end = f"*(complex_t<{kind}>*)(out{k} + {place}) = make<{kind}>({pair});"
-        return ["{", *indented([*_stripped(first), *_stripped(second), end]), "}"]
+        guard = _guard(result.placements[0])
+        return [f"{guard}{{", *indented([*_stripped(first), *_stripped(second), end]), "}"]
     lines: list[str] = []
     for (printer, value, place), placement in zip(printed, result.placements, strict=True):
         if result.reduced:
@@ -129,10 +138,14 @@ def _result(block: Block, k: int, crossed: bool) -> list[str]:
             end = f"{total} = {combination(result.output).format(total, value)};"
         else:
             end = f"out{k}[{place}] = {stored(value, result.output.dtype)};"
-        guard = " && ".join(f"({g})" for g in placement.guards)
-        inner = indented([*_stripped(printer), end])
-        lines += [f"if ({guard}) {{" if guard else "{", *inner, "}"]
+        lines += [f"{_guard(placement)}{{", *indented([*_stripped(printer), end]), "}"]
     return lines
+
+
+def _guard(placement: Placement) -> str:
+    """The condition under which an element is used at all."""
+    text = " && ".join(f"({g})" for g in placement.guards)
+    return f"if ({text}) " if text else ""
 
 
 def total_place(block: Block, result: Result) -> str:
@@ -161,9 +174,9 @@ def _printed(block: Block, result: Result, part: int, crossed: bool) -> tuple[Pr
 def _side_by_side(result: Result) -> bool:
     """Do the two parts of a complex number lie beside each other?"""
     first, second = (p.index[id(result.value)] for p in result.placements)
-    guarded = any(p.guards for p in result.placements)
+    alike = result.placements[0].guards == result.placements[1].guards
     ends = (first[-1], second[-1]) == ("0", "1") and result.value.shape[-1] == 2
-    return ends and first[:-1] == second[:-1] and not guarded and result.output.dtype.char != "e"
+    return ends and first[:-1] == second[:-1] and alike and result.output.dtype.char != "e"
 
 
 def _stripped(printer: Printer) -> Sequence[str]:

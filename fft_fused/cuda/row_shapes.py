@@ -16,6 +16,7 @@ _MOST_SHARED = 227 * 1024
 _GOOD_SHARED = 113 * 1024  # two blocks on a multiprocessor
 _REGISTER_FILE = 65536
 _ROW_THREADS = 128
+_MOST_REGISTERS = 36
 _SIDE_BY_SIDE_BYTES = 128
 _CROSSED_ROWS = 16
 
@@ -49,13 +50,18 @@ def _best_first(found: Sequence[RowShape]) -> list[RowShape]:
 
 def _equal_threads(rows: Rows) -> Iterator[tuple[RowFFT, ...]]:
     """FFTs of all transforms that use the same number of threads."""
-    choices = [row_ffts(n) for n in rows.transforms]
+    choices = [_of_few_registers(row_ffts(n)) for n in rows.transforms]
     for first in choices[0]:
         others = [
             next((f for f in some if f.threads == first.threads), None) for some in choices[1:]
         ]
         if all(f is not None for f in others):
             yield (first, *(f for f in others if f is not None))
+
+
+def _of_few_registers(ffts: tuple[RowFFT, ...]) -> tuple[RowFFT, ...]:
+    """Those that leave registers for what is around them, if there are any."""
+    return tuple(f for f in ffts if f.registers <= _MOST_REGISTERS) or ffts
 
 
 def _together(
@@ -70,7 +76,7 @@ def _together(
     lead = rows.batch[order[-1]] if order else 1
     if columns or crossed:
         wanted = _SIDE_BY_SIDE_BYTES // (2 * real_bytes) if columns else _CROSSED_ROWS
-        choices = [wanted, wanted * 2, wanted // 2, wanted // 4]
+        choices = [wanted, wanted * 2, wanted // 2, wanted // 4, wanted // 8]
         available = lead
     else:
         first = max(1, _ROW_THREADS // threads)

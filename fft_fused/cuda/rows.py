@@ -208,7 +208,7 @@ def _try(rows: Rows, number: int) -> tuple[set[int], set[int]]:
 
     def text(earlier: int, element: str) -> str:
         read.add(earlier)
-        if element != ELEMENT:
+        if element not in (ELEMENT, f"{ELEMENT}1"):
             moved.add(earlier)
         return "0"
 
