@@ -92,10 +92,15 @@ def _limits(problem: Problem) -> str:
 
 
 def table_on(fft: RowFFT, device: int) -> Any:
-    """The twiddles of an FFT on the current device."""
+    """The table of an FFT on the current device, ready for every stream."""
     import cupy
 
-    return _TABLES.get((fft, device), lambda: cupy.asarray(row_table(fft)))
+    def made() -> Any:
+        table = cupy.asarray(row_table(fft))
+        cupy.cuda.get_current_stream().synchronize()
+        return table
+
+    return _TABLES.get((fft, device), made)
 
 
 class _Variant:
@@ -110,11 +115,16 @@ class _Variant:
             if is_sum
         }
         self._splits: dict[int, int] = {}
+        self._tables: dict[int, list[Any]] = {}
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations still to do."""
         functions = (self.function, *self.combines.values())
         return [partial(f.load, device) for f in functions if not f.is_loaded(device)]
+
+    def _loaded_tables(self, device: int) -> list[Any]:
+        self._tables[device] = [table_on(f, device) for f in self.kernel.tables]
+        return self._tables[device]
 
     def splits(self, device: int) -> int:
         """Blocks among which the rows that are reduced are shared out."""
@@ -138,7 +148,7 @@ class _Variant:
             else out
             for out, node, is_sum in zip(outputs, kernel.outputs, kernel.sums, strict=True)
         ]
-        tables = [table_on(f, device) for f in kernel.tables]
+        tables = self._tables.get(device) or self._loaded_tables(device)
         grid = (kernel.groups, splits, 1)
         self.function(device, grid, kernel.threads, (*inputs, *targets, *tables))
         if splits == 1:

@@ -36,6 +36,11 @@ class Resources:
             _OF_GRAPHS.append(array)
         return array
 
+    def keep(self, used: Any) -> None:
+        """While a graph is captured: what it uses must live as long as it may run."""
+        if self.capturing:
+            _OF_GRAPHS.append(used)
+
     def scratch(self, nbytes: int) -> Any:
         """Memory with an address ``ptr``."""
         import cupy

@@ -67,6 +67,7 @@ def _executed(
     targets = {} if out is None else _targets(plan, arrays, out)
     on_host = plan.expr.device == "cpu"
     resources = Resources(plan.workers) if on_host else resources_now(plan.workers)
+    resources.keep(plan)
     for step in plan.steps:
         results = step.launch.run(
             [values[i] for i in step.inputs],
