@@ -14,11 +14,12 @@ import numpy as np
 
 from ..expr.key import Index, NewAxis, Span
 from ..expr.node import Node
-from ..expr.ops import UNALIGNED
+from ..expr.ops import OPS, UNALIGNED
 from . import indexing
 from .casts import converted, loaded, register_type, rounded
 from .ctypes import c_type, is_supported, literal
 from .operators import suffix, template
+from .reductions import combination, identity, reduced_length
 
 _STRUCTURE = {
     *("remap", "reshape", "transpose", "broadcast_to", "pairs", "unpair", "frames", "concat"),
@@ -99,6 +100,8 @@ class Printer:
     def _element(self, node: Node, index: indexing.Index) -> str:
         if id(node) in self.names:
             return self._load(node, index)
+        if OPS[node.op].kind == "reduce":
+            return self._reduced(node, index)
         special = getattr(self, f"_{node.op}", None)
         if special is not None:
             return str(special(node, index))
@@ -346,6 +349,25 @@ class Printer:
         shape = node.args[0].shape
         long = iter(s for s, n in zip(inner, shape, strict=True) if n != 1)
         return leaf, start, tuple(next(long) if n != 1 else 0 for n in node.shape)
+
+    def _reduced(self, node: Node, index: indexing.Index) -> str:
+        """A short reduction, as a loop."""
+        (arg,), (axes, keepdims, *_) = node.args, node.attr
+        name, r = f"v{self.count}", f"r{self.count}"
+        self.count += 1
+        self.say(f"{register_type(node.dtype)} {name} = {identity(node)};")
+        known, self.known = self.known, dict(self.known)
+        self.say(f"for (index_t {r} = 0; {r} < {reduced_length(node)}; ++{r}) {{")
+        self.indent += 1
+        over = iter(indexing.decompose(r, [arg.shape[a] for a in axes]))
+        kept = iter(i for a, i in enumerate(index) if not (keepdims and a in axes))
+        inner = tuple(next(over) if a in axes else next(kept) for a in range(arg.ndim))
+        value = self.element(arg, tuple(self.index(i) for i in inner))
+        self.say(f"{name} = {combination(node).format(name, value)};")
+        self.indent -= 1
+        self.say("}")
+        self.known = known
+        return name
 
     def _concat(self, node: Node, index: indexing.Index) -> str:
         axis, low = node.attr, 0

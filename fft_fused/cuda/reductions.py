@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..expr.node import Node
@@ -17,6 +19,19 @@ _COMBINE = {
     "max": "maximum_<T>({0}, {1})",
     "min": "minimum_<T>({0}, {1})",
 }
+
+
+LONGEST_INLINE = 64
+
+
+def reduced_length(output: Node) -> int:
+    """How many elements each element of a reduction is made of."""
+    return math.prod(output.args[0].shape[a] for a in output.attr[0])
+
+
+def is_inline(output: Node) -> bool:
+    """Is a reduction short enough to be done by one thread where its result is needed?"""
+    return output.op in _COMBINE and 0 < reduced_length(output) <= LONGEST_INLINE
 
 
 def combination(output: Node) -> str:

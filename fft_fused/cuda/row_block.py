@@ -137,10 +137,13 @@ class Block:
         late = {k for n, read in enumerate(self.rows.reads) for k in read if k != n - 1}
         return not staged & late
 
-    def is_crossed(self, number: int) -> bool:
-        """Is a result of the transform crossed?"""
-        pairs = zip(self.rows.results, self.shape.crossed, strict=True)
-        return any(crossed and r.last == number for r, crossed in pairs)
+    def is_late(self, k: int) -> bool:
+        """Is a result made of what is in shared memory, after the transform?"""
+        return self.shape.crossed[k] or self.rows.results[k].is_gathered
+
+    def has_late(self, number: int) -> bool:
+        """Has the transform such a result?"""
+        return any(r.last == number and self.is_late(k) for k, r in enumerate(self.rows.results))
 
     @property
     def tables(self) -> tuple[RowFFT, ...]:
@@ -155,8 +158,10 @@ class Block:
         reals = max(f.shared_reals for f in self.shape.ffts)
         staged = self.staged
         for number in range(len(self.rows.transforms)):
-            if number in staged or self.is_crossed(number):
+            if number in staged or self.has_late(number):
                 reals = max(reals, 2 * self.extent(number))
+        if any(r.along for r in self.rows.results):  # a value and its place for each thread
+            reals = max(reals, 16 * self.shape.row_threads // (8 if self.double else 4))
         pairs = -(-reals // 2)
         return 2 * (pairs + (pairs % 2 == 0)) if self.shape.together > 1 and pairs else 2 * pairs
 

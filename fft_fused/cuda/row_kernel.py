@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ..expr.node import Node, format_graph
 from .ctypes import PREAMBLE, c_type
+from .row_along import EXTREMES, along_type
 from .row_block import Block, RowShape
 from .row_fft import RowFFT, indented
 from .row_phases import all_phases
@@ -135,8 +136,9 @@ def _source(name: str, block: Block) -> str:
             f"{definitions(functions)}typedef {wide} index_t;{PREAMBLE}{_MACROS}",
             wrappers(functions),
             *comment,
+            EXTREMES if any(r.along for r in block.rows.results) else "",
             "struct Registers {",
-            *indented([*registers, *total_registers(block)]),
+            *indented([*registers, *total_registers(block), *_along_registers(block)]),
             "};",
             *_place_functions(block),
             f"ROW_KERNEL {name}({', '.join(_parameters(block))}) {{",
@@ -146,6 +148,11 @@ def _source(name: str, block: Block) -> str:
             "",
         ]
     )
+
+
+def _along_registers(block: Block) -> list[str]:
+    results = enumerate(block.rows.results)
+    return [f"{along_type(r)} along{k};" for k, r in results if r.along]
 
 
 def _place_functions(block: Block) -> list[str]:

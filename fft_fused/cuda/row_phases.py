@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from . import indexing
@@ -10,6 +11,7 @@ from .ctypes import c_type
 from .printer import Printer
 from .reductions import combination
 from .relation import Placement
+from .row_along import begin, element, tree
 from .row_block import Block, bare_phase
 from .row_fft import indented, row_phases
 from .rows import ELEMENT, Result, load_printer
@@ -36,15 +38,22 @@ def all_phases(block: Block) -> list[str]:
                 close()
             pending += ["{", *indented(part), "}"]
         for k, result in enumerate(block.rows.results):
-            if result.last == number and not block.shape.crossed[k]:
+            if result.last == number and not block.is_late(k):
                 pending += store(block, k)
-        if number in staged or block.is_crossed(number):
+        for k, result in enumerate(block.rows.results):
+            if result.last == number and result.along:
+                for part in tree(block, k):
+                    close()
+                    pending += part
+                close()
+        if number in staged or block.has_late(number):
             close()
             pending += stage(block, number)
             close()
         for k, result in enumerate(block.rows.results):
-            if result.last == number and block.shape.crossed[k]:
-                lines += bare_phase(crossed_store(block, k))
+            if result.last == number and block.is_late(k):
+                late = gathered_store if result.is_gathered else crossed_store
+                lines += bare_phase(late(block, k))
     if pending:
         close()
     return lines
@@ -94,8 +103,10 @@ def _staged_value(block: Block, number: int, element: str) -> str:
 
 def store(block: Block, k: int) -> list[str]:
     """A result from registers: stored, or added to the thread's totals."""
-    last = block.rows.results[k].last
-    return block.after(last).loop(f"after{last}", _result(block, k, crossed=False), "live_")
+    result = block.rows.results[k]
+    lines = _result(block, k, crossed=False)
+    stores = block.after(result.last).loop(f"after{result.last}", lines, "live_")
+    return [begin(k, result), *stores] if result.along else stores
 
 
 def crossed_store(block: Block, k: int) -> list[str]:
@@ -120,6 +131,43 @@ def crossed_store(block: Block, k: int) -> list[str]:
     ]
 
 
+def gathered_store(block: Block, k: int) -> list[str]:
+    """A result each element of which reads what it needs of its row in shared memory."""
+    result, together = block.rows.results[k], block.shape.together
+    names = {id(n): f"p{i}" for i, n in enumerate(block.rows.problem.inputs)}
+    printer = Printer(names, block.strides, indent=0)
+    spectrum = block.rows.transforms[result.last]
+    printer.held[id(spectrum)] = lambda index: _staged_value(
+        block, result.last, index[block.rows.axis]
+    )
+    shape = result.output.shape
+    index = tuple("0" if n == 1 else f"o{a}" for a, n in enumerate(shape))
+    value = printer.element(result.output, index)
+    inner = iter(indexing.decompose("m", result.within))
+    places = [name or next(inner) for name in result.rows]
+    own = [f"const index_t o{a} = {place};" for a, place in enumerate(places) if shape[a] != 1]
+    size = math.prod(result.within)
+    f, m = (
+        (f"q % {together}", f"q / {together}")
+        if block.shape.columns
+        else (f"q / {size}", f"q % {size}")
+    )
+    end = f"out{k}[{indexing.horner(index, shape)}] = {stored(value, result.output.dtype)};"
+    return [
+        f"for (int q = thread_; q < {size * together}; q += THREADS) {{",
+        *indented(
+            [
+                f"const int f = {f}, m = {m};",
+                *block.row_names(),
+                "if (live_) {",
+                *indented([*own, *_stripped(printer), end]),
+                "}",
+            ]
+        ),
+        "}",
+    ]
+
+
 def _result(block: Block, k: int, crossed: bool) -> list[str]:
     """One element of a result, from the elements of the transforms it is made of."""
     result = block.rows.results[k]
@@ -128,17 +176,19 @@ def _result(block: Block, k: int, crossed: bool) -> list[str]:
         (first, real, place), (second, imag, _) = printed
         kind = c_type(result.output.dtype)
         pair = ", ".join(f"({kind}){stored(v, result.output.dtype)}" for v in (real, imag))
-        end = f"*(complex_t<{kind}>*)(out{k} + {place}) = make<{kind}>({pair});"
+        both = f"*(complex_t<{kind}>*)(out{k} + {place}) = make<{kind}>({pair});"
         guard = _guard(result.placements[0])
-        return [f"{guard}{{", *indented([*_stripped(first), *_stripped(second), end]), "}"]
+        return [f"{guard}{{", *indented([*_stripped(first), *_stripped(second), both]), "}"]
     lines: list[str] = []
     for (printer, value, place), placement in zip(printed, result.placements, strict=True):
-        if result.reduced:
+        if result.along:
+            end = element(k, result, value, placement.index[id(result.value)])
+        elif result.reduced:
             total = f"r.total{k}[{total_place(block, result)}]"
-            end = f"{total} = {combination(result.output).format(total, value)};"
+            end = [f"{total} = {combination(result.output).format(total, value)};"]
         else:
-            end = f"out{k}[{place}] = {stored(value, result.output.dtype)};"
-        lines += [f"{_guard(placement)}{{", *indented([*_stripped(printer), end]), "}"]
+            end = [f"out{k}[{place}] = {stored(value, result.output.dtype)};"]
+        lines += [f"{_guard(placement)}{{", *indented([*_stripped(printer), *end]), "}"]
     return lines
 
 
@@ -167,7 +217,7 @@ def _printed(block: Block, result: Result, part: int, crossed: bool) -> tuple[Pr
     printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}
     own = printer.placed.get(id(result.value), placement.index[id(result.value)])
     value = printer.element(result.value, own)
-    place = "" if result.reduced else indexing.horner(own, result.output.shape)
+    place = "" if result.reduced or result.along else indexing.horner(own, result.output.shape)
     return printer, value, place
 
 

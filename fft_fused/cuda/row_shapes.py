@@ -152,10 +152,13 @@ def _store_directions(rows: Rows) -> list[str]:
     """For each result, what neighbours in memory differ by; empty for sums over rows."""
     found = []
     for result in rows.results:
+        if result.is_gathered:
+            found.append("")
+            continue
         index = result.placements[0].index[id(result.value)]
         names = [
             _driver(text, {}) for text, n in zip(index, result.value.shape, strict=True) if n > 1
         ]
         last = next((name for name in reversed(names) if name), "")
-        found.append("" if result.reduced else last)
+        found.append("" if result.reduced or result.along else last)
     return found

@@ -15,10 +15,12 @@ from ..expr.node import Node
 from ..expr.ops import OPS
 from .indexing import Index
 from .printer import Printer
+from .reductions import is_inline
 from .relation import Placement
 
 ELEMENT = "e"
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
+ALONG = (*REDUCTIONS, "argmax", "argmin")
 _MOST_TRANSFORMS = 4
 
 
@@ -32,7 +34,10 @@ class Result:
     ``output``.
 
     ``spectra`` are the transforms it is made of, by number; ``placements`` say where the elements
-    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over.
+    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over;
+    ``along`` says that it runs over the elements of a row. A *gathered* result reads any elements
+    of its row: ``rows`` are the axes of the batch that its axes stand for, "" for those within a
+    row.
     """
 
     output: Node
@@ -40,6 +45,19 @@ class Result:
     spectra: tuple[int, ...]
     placements: tuple[Placement, ...]
     reduced: tuple[str, ...] = ()
+    along: bool = False
+    rows: tuple[str, ...] = ()
+
+    @property
+    def is_gathered(self) -> bool:
+        """Are its elements made of any elements of a row?"""
+        return not self.placements
+
+    @property
+    def within(self) -> tuple[int, ...]:
+        """Extents of the axes within a row."""
+        pairs = zip(self.rows, self.output.shape, strict=True)
+        return tuple(n for name, n in pairs if not name)
 
     @property
     def last(self) -> int:
@@ -91,6 +109,8 @@ def rows_of(problem: Problem) -> Rows | str | None:
     for output in problem.outputs:
         result = _result(output, problem, transforms, axis)
         if isinstance(result, str):
+            result = _gathered(output, problem, transforms, axis) or result
+        if isinstance(result, str):
             return result
         results.append(result)
     found = Rows(problem, transforms, axis, batch, tuple(results))
@@ -129,7 +149,7 @@ def _index(shape: tuple[int, ...], axis: int, ndim: int, element: str) -> Index:
 
 def _result(output: Node, problem: Problem, transforms: Sequence[Node], axis: int) -> Result | str:
     reduces = OPS[output.op].kind == "reduce"
-    if reduces and output.op not in REDUCTIONS:
+    if reduces and output.op not in ALONG:
         return f"{output.op} over rows"
     value = output.args[0] if reduces else output
     between = _between(value, problem, transforms)
@@ -165,6 +185,10 @@ def _reduction(
     index = placements[0].index[id(value)]
     reduced = {index[a] for a in axes if index[a] != "0"}
     kept = {index[a] for a in range(value.ndim) if a not in axes}
+    if any(ELEMENT in mentioned(text) for text in reduced):
+        return _along(output, value, spectra, placements, reduced, kept)
+    if output.op not in REDUCTIONS:
+        return f"{output.op} over rows"
     if not all(text.isidentifier() and text != ELEMENT for text in reduced):
         return "a reduction along the transform"
     if any(mentioned(text) & reduced for text in kept):
@@ -172,9 +196,65 @@ def _reduction(
     return Result(output, value, spectra, placements, tuple(sorted(reduced)))
 
 
+def _along(
+    output: Node,
+    value: Node,
+    spectra: tuple[int, ...],
+    placements: tuple[Placement, ...],
+    reduced: set[str],
+    kept: set[str],
+) -> Result | str:
+    """A reduction over all elements of a row, and nothing else."""
+    names = {w for text in reduced for w in mentioned(text) if not w.isdigit()}
+    if names != {ELEMENT} or any(ELEMENT in mentioned(text) for text in kept):
+        return "a reduction over a part of a row"
+    return Result(output, value, spectra, placements, along=True)
+
+
 def mentioned(text: str) -> set[str]:
     """The words of an expression."""
     return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+
+
+def _gathered(
+    output: Node, problem: Problem, transforms: Sequence[Node], axis: int
+) -> Result | None:
+    """A result each element of which is made of a few elements of one row; None for others."""
+    if OPS[output.op].kind == "reduce" and not is_inline(output):
+        return None
+    last = transforms[-1]
+    index = tuple("0" if n == 1 else f"o{a}" for a, n in enumerate(output.shape))
+    found: set[Index] = set()
+    printer = Printer(
+        {id(n): "p" for n in problem.inputs}, {id(n): (0,) * n.ndim for n in problem.inputs}
+    )
+    for number, node in enumerate(transforms):
+        printer.held[id(node)] = partial(_recorded, found, number == len(transforms) - 1)
+    try:
+        printer.element(output, index)
+    except OtherRowError:
+        return None
+    batches = {tuple(i for a, i in enumerate(read) if a != axis) for read in found}
+    if len(batches) != 1:
+        return None
+    (batch,) = batches
+    axes = [a for a in range(last.ndim) if a != axis]
+    rows = {i: f"b{a}" for a, i in zip(axes, batch, strict=True) if last.shape[a] != 1}
+    named = tuple(
+        rows.get(i, "") if n != 1 else "" for i, n in zip(index, output.shape, strict=True)
+    )
+    if len(rows) != sum(last.shape[a] != 1 for a in axes) or sorted(rows.values()) != sorted(
+        name for name in named if name
+    ):
+        return None
+    return Result(output, output, (len(transforms) - 1,), (), rows=named)
+
+
+def _recorded(found: set[Index], is_last: bool, index: Index) -> str:
+    if not is_last:
+        raise OtherRowError("a result of more than one transform")
+    found.add(index)
+    return "0"
 
 
 def _between(value: Node, problem: Problem, transforms: Sequence[Node]) -> list[Node]:

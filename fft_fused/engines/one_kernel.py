@@ -11,6 +11,7 @@ from typing import Any
 from ..cuda.compile import nvrtc_missing
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
+from ..cuda.reductions import is_inline
 from ..cuda.row_block import RowShape
 from ..cuda.row_fft import RowFFT, row_table
 from ..cuda.row_kernel import RowKernel, row_kernel
@@ -83,7 +84,11 @@ ONE_KERNEL = OneKernel()
 
 def _limits(problem: Problem) -> str:
     for node in problem.nodes:
-        if node.op == "dft" or OPS[node.op].kind == "reduce":
+        if node.op == "dft":
+            continue
+        if OPS[node.op].kind == "reduce":
+            if node not in problem.outputs and not is_inline(node):
+                return f"{node.op} of many elements in the middle"
             continue
         reason = unsupported(node)
         if reason and node.op != "call":
