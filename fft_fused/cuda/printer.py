@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..expr.key import Index, NewAxis, Span
 from ..expr.node import Node
-from ..expr.ops import OPS, UNALIGNED
+from ..expr.ops import OPS
 from . import indexing
 from .casts import converted, loaded, register_type, rounded
 from .ctypes import c_type, is_supported, literal
 from .operators import suffix, template
 from .reductions import combination, identity, reduced_length
+from .structure import STRUCTURE
 
 _STRUCTURE = {
     *("remap", "reshape", "transpose", "broadcast_to", "pairs", "unpair", "frames", "concat"),
@@ -91,7 +91,7 @@ class Printer:
             self.known[key] = name
         return self.known[key]
 
-    def _value(self, dtype: np.dtype, text: str) -> str:
+    def value(self, dtype: np.dtype, text: str) -> str:
         name = f"v{self.count}"
         self.count += 1
         self.say(f"const {register_type(dtype)} {name} = {text};")
@@ -102,6 +102,8 @@ class Printer:
             return self._load(node, index)
         if OPS[node.op].kind == "reduce":
             return self._reduced(node, index)
+        if node.op in STRUCTURE:
+            return STRUCTURE[node.op](self, node, index)
         special = getattr(self, f"_{node.op}", None)
         if special is not None:
             return str(special(node, index))
@@ -111,15 +113,15 @@ class Printer:
     def _load(self, node: Node, index: indexing.Index) -> str:
         if node.op == "scalar":
             return self.names[id(node)]
-        if self._has_twin(node, index, node.shape, self.strides[id(node)]):
+        if self.has_twin(node, index, node.shape, self.strides[id(node)]):
             places = [(*index[:-1], name) for name in self.twins]
-            position = self._position(node, places[0])
-            parts = self._both(node, position, [(id(node), place) for place in places])
+            position = self.position(node, places[0])
+            parts = self.both(node, position, [(id(node), place) for place in places])
             return parts[self.twins.index(index[-1])]
-        text = f"{self.names[id(node)]}[{self._position(node, index)}]"
-        return self._value(node.dtype, loaded(text, node.dtype))
+        text = f"{self.names[id(node)]}[{self.position(node, index)}]"
+        return self.value(node.dtype, loaded(text, node.dtype))
 
-    def _has_twin(
+    def has_twin(
         self, leaf: Node, index: indexing.Index, shape: Sequence[int], strides: Sequence[int]
     ) -> bool:
         """Can the element be loaded together with its neighbour, which must exist?"""
@@ -129,7 +131,7 @@ class Printer:
         even = shape[-1] % 2 == 0 and all(s % 2 == 0 for s in others)
         return last == 1 and even and leaf.dtype.kind != "c"
 
-    def _both(self, leaf: Node, position: str, keys: Sequence[Any]) -> list[str]:
+    def both(self, leaf: Node, position: str, keys: Sequence[Any]) -> list[str]:
         """Two neighbours in memory, loaded at once; known by the keys from now on."""
         name = f"v{self.count}"
         self.count += 1
@@ -139,7 +141,7 @@ class Printer:
         self.known |= dict(zip(keys, parts, strict=True))
         return parts
 
-    def _position(self, node: Node, index: indexing.Index) -> str:
+    def position(self, node: Node, index: indexing.Index) -> str:
         """Where an element lies in memory, in items."""
         strides = self.strides[id(node)]
         if self.flat is not None and self.flat[0]:
@@ -167,7 +169,7 @@ class Printer:
         own = register_type(kind)
         text = text.replace("<T>", f"<{own}>").replace("(T)", f"({own})")
         text = text.replace("<R>", f"<{register_type(real)}>")
-        return self._value(node.dtype, rounded(node.dtype, text.format(*args, s=suffix(real))))
+        return self.value(node.dtype, rounded(node.dtype, text.format(*args, s=suffix(real))))
 
     # ---- one method for each operation of structure
 
@@ -186,16 +188,16 @@ class Printer:
         wide = "long long" if kind.kind in "iu" else own
         begin, by = literal(first, node.dtype), literal(delta, node.dtype)
         text = f"({own})({begin} + ({wide}){index[0]} * ({wide}){by})"
-        return self._value(node.dtype, rounded(node.dtype, text.replace("to_half", "")))
+        return self.value(node.dtype, rounded(node.dtype, text.replace("to_half", "")))
 
     def _astype(self, node: Node, index: indexing.Index) -> str:
-        return self._value(
+        return self.value(
             node.dtype, converted(self.element(node.args[0], index), node.args[0].dtype, node.dtype)
         )
 
     def _call(self, node: Node, index: indexing.Index) -> str:
         args = [self.element(a, _broadcast(index, node, a)) for a in node.args]
-        return self._value(node.dtype, f"{node.attr.symbol}({', '.join(args)})")
+        return self.value(node.dtype, f"{node.attr.symbol}({', '.join(args)})")
 
     def _multiply(self, node: Node, index: indexing.Index) -> str:
         """A complex number times a real one takes two products."""
@@ -205,7 +207,7 @@ class Printer:
             for k, other in ((0, 1), (1, 0)):
                 real = self._real_factor(node.args[k], part, _broadcast(index, node, node.args[k]))
                 if real:
-                    return self._value(node.dtype, f"scaled_({args[other]}, {real})")
+                    return self.value(node.dtype, f"scaled_({args[other]}, {real})")
         return self._operator(node, args)
 
     def _real_factor(self, node: Node, part: np.dtype, index: indexing.Index) -> str:
@@ -280,76 +282,6 @@ class Printer:
         self.say("}")
         self.known = known
 
-    def _pairs(self, node: Node, index: indexing.Index) -> str:
-        double = self.index(f"({index[-1]} * 2)")
-        odd = self.index(f"({index[-1]} * 2 + 1)")
-        at_once = node.attr != UNALIGNED
-        self._load_pair(node.args[0], (*index[:-1], double), (*index[:-1], odd), at_once)
-        real = self.element(node.args[0], (*index[:-1], double))
-        imag = self.element(node.args[0], (*index[:-1], odd))
-        part = register_type(node.args[0].dtype)
-        return self._value(node.dtype, f"make<{part}>({real}, {imag})")
-
-    def _load_pair(
-        self, node: Node, first: indexing.Index, second: indexing.Index, at_once: bool
-    ) -> None:
-        """Two neighbours in memory at once, where they are."""
-        while node.op == "astype":
-            node = node.args[0]
-        if id(node) not in self.names or node.op == "scalar" or self.strides[id(node)][-1] != 1:
-            return
-        if (id(node), first) in self.known:
-            return
-        name = f"v{self.count}"
-        self.count += 1
-        address = f"{self.names[id(node)]} + {self._position(node, first)}"
-        even = all(s % 2 == 0 for s in self.strides[id(node)][:-1])
-        function = "load_pair" if at_once and even else "load_two"
-        self.say(f"const complex_t<{c_type(node.dtype)}> {name} = {function}({address});")
-        for place, part in ((first, "re"), (second, "im")):
-            self.known[id(node), place] = loaded(f"{name}.{part}", node.dtype)
-
-    def _unpair(self, node: Node, index: indexing.Index) -> str:
-        whole = self.index(f"({index[-1]} / 2)")
-        z = self.element(node.args[0], (*index[:-1], whole))
-        return self._value(node.dtype, f"({index[-1]} & 1) ? {z}.im : {z}.re")
-
-    def _frames(self, node: Node, index: indexing.Index) -> str:
-        shape, strides, of_memory = node.attr
-        items = tuple(s // node.dtype.itemsize for s in strides)
-        where = indexing.offset(index, items, shape)
-        if of_memory:
-            leaf, start, _ = self._view(node.args[0])
-            if start % 2 == 0 and self._has_twin(leaf, index, shape, items):
-                places = [(*index[:-1], name) for name in self.twins]
-                position = f"{indexing.offset(places[0], items, shape)} + {start}"
-                both = self._both(leaf, position, [(id(node), place) for place in places])
-                return both[self.twins.index(index[-1])]
-            text = f"{self.names[id(leaf)]}[{where}{f' + {start}' if start else ''}]"
-            return self._value(node.dtype, loaded(text, node.dtype))
-        base = node.args[0]
-        parts = indexing.decompose(self.index(f"({where})"), base.shape)
-        return self.element(base, tuple(self.index(p) for p in parts))
-
-    def _view(self, node: Node) -> tuple[Node, int, tuple[int, ...]]:
-        """An operand's view as (operand, first item, strides in items)."""
-        if id(node) in self.names:
-            return node, 0, self.strides[id(node)]
-        leaf, start, inner = self._view(node.args[0])
-        match node.op:
-            case "remap":
-                axis, mapping, _ = node.attr
-                piece = mapping.pieces[0]
-                start += (piece.start or 0) * inner[axis]
-                return leaf, start, (*inner[:axis], inner[axis] * piece.step, *inner[axis + 1 :])
-            case "transpose":
-                return leaf, start, tuple(inner[a] for a in node.attr)
-            case "frames":
-                return leaf, start, tuple(s // node.dtype.itemsize for s in node.attr[1])
-        shape = node.args[0].shape
-        long = iter(s for s, n in zip(inner, shape, strict=True) if n != 1)
-        return leaf, start, tuple(next(long) if n != 1 else 0 for n in node.shape)
-
     def _reduced(self, node: Node, index: indexing.Index) -> str:
         """A short reduction, as a loop."""
         (arg,), (axes, keepdims, *_) = node.args, node.attr
@@ -364,66 +296,6 @@ class Printer:
         inner = tuple(next(over) if a in axes else next(kept) for a in range(arg.ndim))
         value = self.element(arg, tuple(self.index(i) for i in inner))
         self.say(f"{name} = {combination(node).format(name, value)};")
-        self.indent -= 1
-        self.say("}")
-        self.known = known
-        return name
-
-    def _concat(self, node: Node, index: indexing.Index) -> str:
-        axis, low = node.attr, 0
-        name = f"v{self.count}"
-        self.count += 1
-        self.say(f"{register_type(node.dtype)} {name};")
-        for place, part in enumerate(node.args):
-            high = low + part.shape[axis]
-            last = place == len(node.args) - 1
-            word = "if" if place == 0 else "else if"
-            condition = "" if last and place else f" ({index[axis]} < {high})"
-            known, self.known = self.known, dict(self.known)
-            self.say(f"{'else' if last and place else word}{condition} {{")
-            self.indent += 1
-            source = self.index(f"({index[axis]} - {low})" if low else index[axis])
-            moved = (*index[:axis], source, *index[axis + 1 :])
-            self.say(f"{name} = {self.element(part, moved)};")
-            self.indent -= 1
-            self.say("}")
-            self.known = known
-            low = high
-        return name
-
-    def _update(self, node: Node, index: indexing.Index) -> str:
-        base, value = node.args
-        conditions, place = [], []
-        axis = 0
-        for entry in node.attr:
-            if isinstance(entry, NewAxis):
-                place.append("0")
-                continue
-            i = index[axis]
-            if isinstance(entry, Index):
-                conditions.append(f"{i} == {entry.at}")
-            else:
-                assert isinstance(entry, Span)
-                low, step, count = entry.start, entry.step, entry.count
-                if step < 0:
-                    low, step = low + (count - 1) * step, -step
-                if not entry.whole(node.shape[axis]):
-                    high = low + (count - 1) * step
-                    conditions.append(f"{i} >= {low} && {i} <= {high}")
-                    if step > 1:
-                        conditions.append(f"({i} - {low}) % {step} == 0")
-                first = f"({i} - {entry.start}) / {entry.step}"
-                place.append(self.index(i if entry.whole(node.shape[axis]) else f"({first})"))
-            axis += 1
-        shift = len(place) - value.ndim
-        source = tuple("0" if n == 1 else place[k + shift] for k, n in enumerate(value.shape))
-        name = f"v{self.count}"
-        self.count += 1
-        self.say(f"{register_type(node.dtype)} {name} = {self.element(base, index)};")
-        known, self.known = self.known, dict(self.known)
-        self.say(f"if ({' && '.join(conditions) or 'true'}) {{")
-        self.indent += 1
-        self.say(f"{name} = {self.element(value, source)};")
         self.indent -= 1
         self.say("}")
         self.known = known

@@ -261,7 +261,8 @@ def fresh_libraries(monkeypatch):
 
 def test_engines_name_a_missing_cuda_python(monkeypatch, fresh_libraries):
     monkeypatch.setitem(sys.modules, "cuda.bindings", None)
-    monkeypatch.setattr(cufft, "missing", lambda: "")
+    for name in ("missing", "callbacks_missing"):
+        monkeypatch.setattr(cufft, name, lambda: "")
     assert gpu_engines()["library"] == ""
     wanted = "compiling for a GPU needs cuda-python: pip install fft_fused[cuda13] (or [cuda12])"
     assert gpu_engines()["elementwise"] == wanted

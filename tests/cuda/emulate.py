@@ -27,10 +27,19 @@ _TYPES = {"F": "float2", "D": "double2", "f": "float", "d": "double"}
 def planned(values, engine):
     """The plan of lazy host arrays as if they were on a GPU, and their arrays."""
     expr, sources = collect([v.node for v in values])
-    expr = replace(expr, operands=tuple(replace(o, device="cuda:0") for o in expr.operands))
+    operands = [
+        replace(o, device="cuda:0", alignment=_alignment(s.array))
+        for o, s in zip(expr.operands, sources, strict=True)
+    ]
+    expr = replace(expr, operands=tuple(operands))
     with options(engine=engine) as chosen:
         plan = make_plan(expr, here("cuda:0"), chosen)
     return plan, [s.array for s in sources]
+
+
+def _alignment(array):
+    address = array.__array_interface__["data"][0]
+    return min(16, address & -address)
 
 
 def on_host(expr):
