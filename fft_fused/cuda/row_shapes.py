@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
-from ..expr.node import Node
-from .printer import Printer
+from .indexing import horner
 from .row_block import Block, RowShape
 from .row_fft import RowFFT, row_ffts
-from .rows import ELEMENT, Rows, load_printer, mentioned
+from .rows import ELEMENT, Rows, load_printer
+from .steps import steps
 
 _MOST_THREADS = 1024
 _MOST_SHARED = 227 * 1024
@@ -18,6 +19,7 @@ _REGISTER_FILE = 65536
 _ROW_THREADS = 128
 _SIDE_BY_SIDE_BYTES = 128
 _CROSSED_ROWS = 16
+_LOAD = re.compile(r"\bp(\d+)(?:\[| \+ )([^\];]*)")
 
 
 def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> tuple[RowShape, ...]:
@@ -96,25 +98,29 @@ def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
     for number, node in enumerate(rows.transforms):
         printer = load_printer(rows, number, strides, lambda earlier, element: "0")
         printer.element(node.args[0], rows.index())
-        for leaf in rows.problem.inputs:
-            name = _unit_stride_name(leaf, printer, strides)
-            if name and leaf.nbytes > most:
+        positions = _positions(printer.lines)
+        for k, leaf in enumerate(rows.problem.inputs):
+            if k not in positions or leaf.op == "scalar" or leaf.nbytes <= most:
+                continue
+            name = _nearest(steps(positions[k], _definitions(printer.lines)), rows)
+            if name:
                 found, most = name, leaf.nbytes
     return found
 
 
-def _unit_stride_name(leaf: Node, printer: Printer, strides: dict[int, tuple[int, ...]]) -> str:
-    """The name that drives the index of the axis with the smallest stride; empty for none."""
-    loads = [key[1] for key in printer.known if key[0] == id(leaf)]
-    if not loads or leaf.op == "scalar" or leaf.ndim == 0:
-        return ""
-    definitions = _definitions(printer.lines)
-    driven = [
-        (abs(stride), _driver(text, definitions))
-        for text, stride, n in zip(loads[0], strides[id(leaf)], leaf.shape, strict=True)
-        if stride and n > 1
-    ]
-    return next((name for _, name in sorted(driven) if name), "")
+def _nearest(moved: dict[str, float], rows: Rows) -> str:
+    """The element or the axis of the batch that moves least; the element where both do as much."""
+    names = [n for n in (ELEMENT, *rows.batch) if n in moved]
+    return min(names, key=lambda n: moved[n], default="")
+
+
+def _positions(lines: Sequence[str]) -> dict[int, str]:
+    """Where an input is first read, in items, by its number."""
+    found: dict[int, str] = {}
+    for line in lines:
+        for number, text in _LOAD.findall(line):
+            found.setdefault(int(number), text)
+    return found
 
 
 def _definitions(lines: Sequence[str]) -> dict[str, str]:
@@ -127,29 +133,10 @@ def _definitions(lines: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _driver(text: str, definitions: dict[str, str]) -> str:
-    """The element, or an axis of the batch, that an index is made of."""
-    words = mentioned(text)
-    expanded = set()
-    while words:
-        word = words.pop()
-        if word in expanded:
-            continue
-        expanded.add(word)
-        words |= mentioned(definitions.get(word, ""))
-    if ELEMENT in expanded:
-        return ELEMENT
-    return max((w for w in expanded if w.startswith("b") and w[1:].isdigit()), default="")
-
-
 def _store_directions(rows: Rows) -> list[str]:
     """For each result, what neighbours in memory differ by; empty for sums over rows."""
     found = []
     for result in rows.results:
-        index = result.placements[0].index[id(result.value)]
-        names = [
-            _driver(text, {}) for text, n in zip(index, result.value.shape, strict=True) if n > 1
-        ]
-        last = next((name for name in reversed(names) if name), "")
-        found.append("" if result.reduced else last)
+        place = horner(result.placements[0].index[id(result.value)], result.value.shape)
+        found.append("" if result.reduced else _nearest(steps(place), rows))
     return found

@@ -68,6 +68,16 @@ def _astype(node: Node) -> Callable[..., Any]:
     return call
 
 
+def _root(node: Node) -> Callable[..., Any]:
+    sign, n = node.attr
+
+    def call(a: Any, b: Any) -> Any:
+        phase = (a * b) * (sign * 2 * np.pi / n)
+        return (np.cos(phase) + 1j * np.sin(phase)).astype(node.dtype)
+
+    return call
+
+
 def _iota(node: Node) -> Callable[..., Any]:
     start, step, count = node.attr
     return lambda: arange(start.value, step.value, count, node.dtype)
@@ -209,6 +219,7 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "const": lambda node: lambda: node.attr.value,
     "iota": _iota,
     "astype": _astype,
+    "root": _root,
     "getitem": _getitem,
     "update": _update,
     "reshape": lambda node: lambda x: np.reshape(x, node.shape),

@@ -1,0 +1,151 @@
+"""Long transforms as two short ones: the same values, and how many transforms of which lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fft_fused import fft, fft2, fftshift, ifft, ifftshift, lazy, xp
+from fft_fused.engines.unfused import evaluate
+from fft_fused.expr.node import walk
+from fft_fused.passes.commute import FOR_LIBRARY
+from fft_fused.passes.device import for_library
+from fft_fused.passes.long import digits_of, split_long
+from fft_fused.passes.normalize import normalize
+from fft_fused.passes.trace import collect
+
+RNG = np.random.default_rng(0)
+
+
+def array(*shape, dtype="c16"):
+    values = RNG.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        values = values + 1j * RNG.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def up_to(limit):
+    return lambda n, dtype: n <= limit
+
+
+def split(values, limit):
+    """Before and after, and the arrays."""
+    expr, sources = collect([v.node for v in values])
+    normal = for_library(normalize(expr, FOR_LIBRARY))
+    return normal, split_long(normal, up_to(limit)), [s.array for s in sources]
+
+
+def lengths(expr):
+    return [n.attr.n for n in walk(expr.outputs) if n.op == "dft"]
+
+
+def assert_same_values(values, limit):
+    normal, made, arrays = split(values, limit)
+    again = normalize(made, FOR_LIBRARY)
+    for expr in (made, again):
+        for got, wanted in zip(evaluate(expr, arrays), evaluate(normal, arrays), strict=True):
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got, wanted, atol=1e-13 * abs(wanted).max(), rtol=0)
+    return again
+
+
+@pytest.mark.parametrize("sign", [fft, ifft])
+@pytest.mark.parametrize("n", [64, 96, 100, 128, 210, 243, 256, 29 * 30, 31 * 31, 1024])
+def test_a_split_transform_is_the_transform(n, sign):
+    made = assert_same_values([sign(lazy(array(2, n)))], 32)
+    assert len(lengths(made)) == 2
+    assert np.prod(lengths(made)) == n
+    assert max(lengths(made)) <= 32
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 1500), st.integers(4, 40), st.sampled_from([0, 1, -1]))
+def test_any_length_and_axis(n, limit, axis):
+    shape = [2, 3]
+    shape.insert(len(shape) if axis == -1 else axis, n)
+    made = assert_same_values([fft(lazy(array(*shape)), axis=axis)], limit)
+    assert np.prod(lengths(made)) == n
+
+
+def test_three_transforms_where_two_do_not_fit():
+    made = assert_same_values([fft(lazy(array(3, 4096)))], 16)
+    assert lengths(made) == [16, 16, 16]
+
+
+def test_a_large_prime_factor_is_left_alone():
+    normal, made, _ = split([fft(lazy(array(2, 37 * 8)))], 32)
+    assert made is normal
+
+
+def test_what_fits_is_left_alone():
+    normal, made, _ = split([fft(lazy(array(2, 32)) * 2)], 32)
+    assert made is normal
+
+
+def test_several_axes():
+    assert_same_values([fft2(lazy(array(2, 64, 96)) * 2)], 16)
+
+
+def axes(expr):
+    """The axes of transforms in the order they are computed."""
+    return [n.attr.axis for n in walk(expr.outputs) if n.op == "dft"]
+
+
+X, H = lazy(array(3, 256)), array(256)
+SHORTER = [xp.roll(X, 32, 1), X]
+CHAINS = {
+    "filter": lambda: ifft(fft(X) * H),
+    "a row's own filter": lambda: ifft(fft(X) * array(3, 256) + 1),
+    "factor of a row": lambda: ifft(fft(X) * array(3, 1)),
+    "no filter": lambda: ifft(fft(X).conj()).conj(),
+    "shifted filter": lambda: ifft(ifftshift(fftshift(fft(X), axes=-1) * H, axes=-1)),
+    "shift of whole rows": lambda: ifft(xp.roll(fft(X) * H, 32, axis=1)),
+    "band": lambda: ifft(fft(X)[:, 16:144] * H[:128]),
+    "zeros between": lambda: ifft(xp.pad(fft(X) * H, ((0, 0), (64, 64)))),
+    "rows in another order": lambda: ifft(xp.flip(fft(X) * H, 0)),
+    "spectrum kept": lambda: (ifft((Y := fft(X) * H)), Y),
+    "three": lambda: fft(ifft(fft(X) * H) * array(256)),
+    "choice": lambda: ifft(xp.where(abs(fft(X)) > 1, fft(X), 0)),
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_transforms_one_after_the_other(name):
+    values = CHAINS[name]()
+    values = values if isinstance(values, tuple) else (values,)
+    made = assert_same_values(values, 32)
+    order = axes(made)
+    assert order == ([1, 2, 2, 1] if name != "three" else [1, 2, 2, 1, 1, 2])
+
+
+def test_a_crop_inside_a_row_begins_anew():
+    made = assert_same_values([ifft(fft(X)[:, 3:131])], 32)
+    assert axes(made) == [1, 2, 1, 2]
+
+
+def test_good_lengths():
+    def found(log2, summed=False):
+        slow, fast = digits_of(1 << log2, np.dtype("c8"), up_to(24576), summed)
+        return int(np.log2(slow)), int(np.log2(fast))
+
+    assert [found(k) for k in (16, 18, 20, 22, 24, 28)] == [
+        *((8, 8), (8, 10), (10, 10), (10, 12), (12, 12), (14, 14))
+    ]
+    assert [found(k, summed=True) for k in (18, 20, 22)] == [(8, 10), (8, 12), (10, 12)]
+    assert digits_of(10**6, np.dtype("c8"), up_to(24576)) == (800, 1250)
+
+
+@pytest.mark.parametrize("n", [1 << 16, 3 << 20, 10**6, 1 << 24])
+def test_roots_in_double_precision(n):
+    normal, made, arrays = split([fft(lazy(np.zeros(n, "c16")))], 16384)
+    (root,) = (k for k in walk(made.outputs) if k.op == "root")
+    assert root.attr == (-1, n)
+    rng = np.random.default_rng(0)
+    from fft_fused.engines.numpy_ops import node_function
+
+    a = rng.integers(0, root.shape[-2], 1000)
+    b = rng.integers(0, root.shape[-1], 1000)
+    exact = np.exp(-2j * np.pi * ((a * b).astype(np.longdouble) / n)).astype("c16")
+    np.testing.assert_allclose(node_function(root)(a, b), exact, atol=2e-15, rtol=0)
