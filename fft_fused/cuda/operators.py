@@ -121,7 +121,8 @@ _UNORDERED = {"less", "less_equal", "greater", "greater_equal", "maximum", "mini
 def template(node: Node) -> str | None:
     """The expression of an operator for the dtype of its arguments; None when there is none."""
     if node.op == "root":
-        return _root(*node.attr, node.dtype)
+        sign, n = node.attr
+        return _root(sign, n, node.dtype)
     dtype = node.args[-1 if node.op == "where" else 0].dtype
     if dtype.kind == "c":
         if node.op in _UNORDERED or node.op.startswith(("bitwise", "logical", "inv")):
@@ -140,7 +141,9 @@ def _root(sign: int, n: int, dtype: np.dtype) -> str:
     real = "double" if dtype.char == "D" else "float"
     exact = 1 << 32 if real == "double" else 1 << 25  # steps of a turn that a real holds
     if exact % n == 0:
-        fraction = f"(int)((unsigned){{0}} * (unsigned){{1}} * {sign * (1 << 32) // n % (1 << 32)}u)"
+        fraction = (
+            f"(int)((unsigned){{0}} * (unsigned){{1}} * {sign * (1 << 32) // n % (1 << 32)}u)"
+        )
         return f"turned_(({real}){fraction} * ({real})0x1p-31)"
     root = f"root_<{real}>((unsigned){{0}} * (unsigned){{1}}, {n}u)"
     return root if sign > 0 else f"conj_({root})"

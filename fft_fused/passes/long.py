@@ -48,7 +48,9 @@ def split_long(expr: Expr, fits: Fits) -> Expr:
     Expr
         The same object when there is nothing to split.
     """
-    if not any(_is_long(n, fits) and digits_of(n.attr.n, n.dtype, fits) for n in walk(expr.outputs)):
+    if not any(
+        _is_long(n, fits) and digits_of(n.attr.n, n.dtype, fits) for n in walk(expr.outputs)
+    ):
         return expr
     split = _Split(expr, fits)
     return replace(expr, outputs=tuple(split(o) for o in expr.outputs))
@@ -71,7 +73,7 @@ def digits_of(n: int, dtype: np.dtype, fits: Fits, summed: bool = False) -> tupl
     pairs = [(slow, n // slow) for slow in _divisors(n) if fits(slow, dtype)]
     both = [pair for pair in pairs if fits(pair[1], dtype)]
     if both:
-        return min(both, key=lambda pair: _awkwardness(*pair, summed))
+        return min(both, key=lambda pair: _awkwardness(pair[0], pair[1], summed))
     in_three = [pair for pair in pairs if digits_of(pair[1], dtype, fits) is not None]
     return min(in_three, key=lambda pair: abs(pair[0] - n ** (1 / 3)), default=None)
 
@@ -230,11 +232,11 @@ def _two_transforms(given: _Parts, spec: DFT, fits: Fits) -> _Parts:
     digits, ndim = given.digits, given.value.ndim
     over_slow = replace(spec, axis=digits.slow_axis, n=digits.slow, scale=1.0)
     first = _transform(given.value, over_slow, fits)
-    places = [
+    slow, fast = (
         build.reshape(build.iota(0, 1, n, np.dtype("i4")), (n, *(1,) * (ndim - 1 - axis)))
         for axis, n in ((digits.slow_axis, digits.slow), (digits.fast_axis, digits.fast))
-    ]
-    twiddle = build.root(*places, spec.sign, digits.slow * digits.fast, first.dtype)
+    )
+    twiddle = build.root(slow, fast, spec.sign, digits.slow * digits.fast, first.dtype)
     turned = build.elementwise("multiply", first, twiddle)
     second = _transform(turned, replace(spec, axis=digits.fast_axis, n=digits.fast), fits)
     return _Parts(second, _Digits(digits.axis, digits.fast, digits.slow, not digits.swapped))

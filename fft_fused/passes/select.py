@@ -16,11 +16,13 @@ _SECOND_BEST, _LAST_RESORT = 1e3, 1e7  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The offers taken, in order; every offer and refusal that was not; seconds by the model."""
+    """The offers taken, in order; every offer and refusal that was not; seconds by the model, and
+    these with what is charged for engines that are not wanted."""
 
     offers: tuple[Offer, ...]
     others: tuple[Offer | Refusal, ...]
     seconds: float
+    price: float
 
 
 def select(
@@ -50,7 +52,7 @@ def select(
             for offer in _rivals(_offers(program, first, stop, engines, machine, asked), count)
             for so_far in best[first]
         ]
-        best[stop] = sorted(found, key=lambda c: c.price)[:count]
+        best[stop] = _distinct(sorted(found, key=lambda c: c.price))[:count]
     assert best[steps], "the unfused engine covers everything"
     limit = best[steps][0].price + _SECOND_BEST
     return tuple(_selection(c, asked, strict) for c in best[steps] if c.price < limit)
@@ -62,12 +64,21 @@ class _Cover:
     offers: tuple[Offer, ...]
 
 
+def _distinct(covers: Sequence[_Cover]) -> list[_Cover]:
+    """Without those that the model cannot tell from one before: same engines, same price."""
+    found: dict[tuple[tuple[str, ...], str], _Cover] = {}
+    for cover in covers:
+        found.setdefault((tuple(o.engine for o in cover.offers), f"{cover.price:.3g}"), cover)
+    return list(found.values())
+
+
 def _selection(cover: _Cover, asked: Sequence[Offer | Refusal], strict: bool) -> Selection:
     taken = {id(o) for o in cover.offers}
     others = tuple(a for a in asked if id(a) not in taken)
     if strict:
         _check_fused(cover.offers, others)
-    return Selection(cover.offers, others, sum(o.cost.seconds for o in cover.offers))
+    seconds = sum(o.cost.seconds for o in cover.offers)
+    return Selection(cover.offers, others, seconds, cover.price)
 
 
 def _price(offer: Offer, machine: Machine, strict: bool) -> float:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fft_fused import fft, fft2, fftshift, ifft, ifftshift, lazy, xp
+from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, lazy, xp
+from fft_fused.engines.numpy_ops import node_function
 from fft_fused.engines.unfused import evaluate
 from fft_fused.expr.node import walk
 from fft_fused.passes.commute import FOR_LIBRARY
@@ -15,6 +16,7 @@ from fft_fused.passes.device import for_library
 from fft_fused.passes.long import digits_of, split_long
 from fft_fused.passes.normalize import normalize
 from fft_fused.passes.trace import collect
+from tests.cuda import emulate
 
 RNG = np.random.default_rng(0)
 
@@ -94,7 +96,6 @@ def axes(expr):
 
 
 X, H = lazy(array(3, 256)), array(256)
-SHORTER = [xp.roll(X, 32, 1), X]
 CHAINS = {
     "filter": lambda: ifft(fft(X) * H),
     "a row's own filter": lambda: ifft(fft(X) * array(3, 256) + 1),
@@ -105,7 +106,7 @@ CHAINS = {
     "band": lambda: ifft(fft(X)[:, 16:144] * H[:128]),
     "zeros between": lambda: ifft(xp.pad(fft(X) * H, ((0, 0), (64, 64)))),
     "rows in another order": lambda: ifft(xp.flip(fft(X) * H, 0)),
-    "spectrum kept": lambda: (ifft((Y := fft(X) * H)), Y),
+    "spectrum kept": lambda: (ifft(Y := fft(X) * H), Y),
     "three": lambda: fft(ifft(fft(X) * H) * array(256)),
     "choice": lambda: ifft(xp.where(abs(fft(X)) > 1, fft(X), 0)),
 }
@@ -143,9 +144,74 @@ def test_roots_in_double_precision(n):
     (root,) = (k for k in walk(made.outputs) if k.op == "root")
     assert root.attr == (-1, n)
     rng = np.random.default_rng(0)
-    from fft_fused.engines.numpy_ops import node_function
-
     a = rng.integers(0, root.shape[-2], 1000)
     b = rng.integers(0, root.shape[-1], 1000)
     exact = np.exp(-2j * np.pi * ((a * b).astype(np.longdouble) / n)).astype("c16")
     np.testing.assert_allclose(node_function(root)(a, b), exact, atol=2e-15, rtol=0)
+
+
+def pair(v):
+    return v.astype(np.float32).view(np.complex64)[..., 0]
+
+
+def guppi_power(chan=4, nint=96, n=1 << 20):
+    v = lazy(np.zeros((chan, nint, n, 2), "i1"))
+    return fftshift((abs(fft(pair(v))) ** 2).sum(axis=1), axes=-1)
+
+
+def index_chirp(batch=128, n=1 << 20):
+    x, rate = lazy(np.zeros((batch, n), "c8")), lazy(np.zeros(batch, "f4"))
+    t = xp.arange(n, dtype=np.float32) / np.float32(n)
+    return fft(x * xp.exp(np.complex64(-1j * np.pi) * (rate[:, None] * t**2)))
+
+
+def dedispersion(chan=256, n=1 << 20, edge=1 << 16, step=16):
+    v, k = lazy(np.zeros((chan, n, 2), "i1")), lazy(np.zeros(chan, "f4"))
+    response = xp.exp(np.complex64(2j * np.pi) * (k[:, None] * fftfreq(n).astype(np.float32) ** 2))
+    y = ifft(fft(pair(v)) * response)
+    power = abs(y[:, edge : n - edge]) ** 2
+    return power.reshape(chan, -1, step).sum(axis=-1)
+
+
+def ways(values):
+    """Engines of the plans that are raced, by the model's order."""
+    plan, _ = emulate.planned(values, None)
+    return [p.engines.split(" > ") for p in (plan, *plan.rivals)]
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "kernels"), [(guppi_power, 2), (index_chirp, 2), (dedispersion, 3)]
+)
+def test_long_pipelines_in_kernels_of_our_own(pipeline, kernels):
+    found = ways([pipeline()])
+    assert any(way[:kernels] == ["one_kernel"] * kernels for way in found[:2])
+    assert any("one_kernel" not in way for way in found), "cuFFT alone is in the race"
+
+
+def test_a_summed_spectrum_is_two_launches_and_no_more():
+    assert ways([guppi_power()])[0] == ["one_kernel", "one_kernel"]
+
+
+def test_neighbours_in_memory_are_neighbouring_threads():
+    plan, _ = emulate.planned([dedispersion()], None)
+    columns, rows, back = (launch.run.variants[0].kernel.shape for launch in plan.launches[:3])
+    assert (columns.columns, rows.columns, back.columns) == (True, False, True)
+    assert columns.order[-1] == back.order[-1] == "b2"
+    assert not any(columns.crossed + rows.crossed + back.crossed)
+    _, rows = (launch.run.variants[0].kernel.shape for launch in kernels_of(index_chirp()))
+    assert rows.crossed == (True,)
+    assert rows.order[-1] == "b1"
+
+
+def kernels_of(value):
+    plan, _ = emulate.planned([value], "one_kernel")
+    return plan.launches
+
+
+def test_a_plain_long_transform_is_left_to_the_library():
+    assert ways([fft(lazy(np.zeros((16, 1 << 20), "c8")))]) == [["library"], ["unfused"]]
+
+
+def test_nothing_is_split_for_a_library():
+    plan, _ = emulate.planned([index_chirp()], "library")
+    assert plan.engines == "elementwise > library"
