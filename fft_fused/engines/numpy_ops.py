@@ -72,8 +72,13 @@ def _root(node: Node) -> Callable[..., Any]:
     sign, n = node.attr
 
     def call(a: Any, b: Any) -> Any:
-        phase = (a * b) * (sign * 2 * np.pi / n)
-        return (np.cos(phase) + 1j * np.sin(phase)).astype(node.dtype)
+        steps = np.multiply(a, b, dtype=np.int64)
+        quarters = (4 * steps + n // 2) // n  # of a turn, so that these are exact
+        angle = (4 * steps - quarters * n) * (np.pi / (2 * n))
+        cosine, sine = np.cos(angle), np.sin(angle)
+        odd = quarters % 2 == 1
+        real, imag = np.where(odd, -sine, cosine), np.where(odd, cosine, sine)
+        return (np.where(quarters % 4 >= 2, -1, 1) * (real + sign * 1j * imag)).astype(node.dtype)
 
     return call
 

@@ -23,6 +23,7 @@ from ..expr.index import AxisMap, Piece
 from ..expr.node import Expr, Node, consumers, walk
 from ..expr.ops import OPS, is_elementwise
 from ..expr.spectrum import DFT, largest_prime
+from .long_real import by_half_length, has_half_length
 from .surface import remap
 
 Fits = Callable[[int, np.dtype], bool]
@@ -34,7 +35,7 @@ _SIDE_BY_SIDE = 16
 
 
 def split_long(expr: Expr, fits: Fits) -> Expr:
-    """The same values, complex transforms that do not fit being made of some that do.
+    """The same values, transforms that do not fit being made of some that do.
 
     Parameters
     ----------
@@ -48,12 +49,32 @@ def split_long(expr: Expr, fits: Fits) -> Expr:
     Expr
         The same object when there is nothing to split.
     """
-    if not any(
-        _is_long(n, fits) and digits_of(n.attr.n, n.dtype, fits) for n in walk(expr.outputs)
-    ):
+    if not any(_is_long(n, fits) for n in walk(expr.outputs)):
         return expr
-    split = _Split(expr, fits)
-    return replace(expr, outputs=tuple(split(o) for o in expr.outputs))
+    halved = _without_long_reals(expr, fits)
+    split = _Split(halved, fits)
+    return replace(expr, outputs=tuple(split(o) for o in halved.outputs))
+
+
+def _is_long(node: Node, fits: Fits) -> bool:
+    """Is it a transform that does not fit, but can be made of some that do?"""
+    if node.op != "dft" or node.dtype.char not in "fdFD":
+        return False
+    spec, dtype = node.attr, np.dtype(node.dtype.char.upper())
+    n = spec.n if spec.kind == "c2c" else spec.n // 2
+    possible = spec.kind == "c2c" or has_half_length(node)
+    return possible and not fits(n, dtype) and digits_of(n, dtype, fits) is not None
+
+
+def _without_long_reals(expr: Expr, fits: Fits) -> Expr:
+    """Long real transforms by complex ones."""
+    done: dict[int, Node] = {}
+    for node in walk(expr.outputs):
+        args = tuple(done[id(a)] for a in node.args)
+        fresh = node if args == node.args else replace(node, args=args)
+        real = _is_long(node, fits) and node.attr.kind != "c2c"
+        done[id(node)] = by_half_length(fresh) if real else fresh
+    return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
 
 
 def digits_of(n: int, dtype: np.dtype, fits: Fits, summed: bool = False) -> tuple[int, int] | None:
@@ -170,8 +191,9 @@ class _Split:
     def _rewritten(self, node: Node) -> Node:
         args = tuple(self._done[id(a)] for a in node.args)
         fresh = node if args == node.args else replace(node, args=args)
-        parts = self._transformed(node, args[0]) if _is_long(node, self._fits) else None
-        if parts is not None:
+        parts = None
+        if _is_long(node, self._fits):
+            parts = self._transformed(node, args[0])
             fresh = parts.digits.joined(parts.value)
         elif is_elementwise(node.op):
             parts = self._elementwise(fresh)
@@ -181,12 +203,11 @@ class _Split:
             self._parts[id(fresh)] = parts
         return fresh
 
-    def _transformed(self, node: Node, x: Node) -> _Parts | None:
+    def _transformed(self, node: Node, x: Node) -> _Parts:
         spec, given = node.attr, self._parts.get(id(x))
         if given is None or given.digits.axis != spec.axis or not self._fit(given.digits, node):
             extents = digits_of(spec.n, node.dtype, self._fits, self._is_summed(node))
-            if extents is None:
-                return None
+            assert extents is not None
             digits = _Digits(spec.axis, *extents)
             given = _Parts(digits.apart(x, node.ndim), digits)
         return _two_transforms(given, spec, self._fits)
@@ -220,11 +241,6 @@ class _Split:
             for p, a in zip(found, fresh.args, strict=True)
         )
         return _Parts(replace(fresh, args=args, shape=digits.shape(fresh.shape)), digits)
-
-
-def _is_long(node: Node, fits: Fits) -> bool:
-    is_complex = node.op == "dft" and node.attr.kind == "c2c" and node.dtype.char in "FD"
-    return is_complex and not fits(node.attr.n, node.dtype)
 
 
 def _two_transforms(given: _Parts, spec: DFT, fits: Fits) -> _Parts:

@@ -85,11 +85,12 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
 def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:
     """The expression for engines of a GPU; where one does short transforms only and there is
     something to fuse with a long one, once more with long ones split."""
-    normal = with_addresses(for_library(normalize(expr, FOR_LIBRARY)))
+    normal = for_library(normalize(expr, FOR_LIBRARY))
     forms = [normal]
     if any(OPS[n.op].kind not in ("transform", "leaf") for n in walk(normal.outputs)):
         forms += [split_long(normal, e.fits) for e in engines if e.fits is not None]
     forms = [normal, *(normalize(f, FOR_LIBRARY) for f in forms if f is not normal)]
+    forms = [with_addresses(f) for f in forms]
     return tuple(partition(f, loads=True, tables=tables(f)) for f in forms)
 
 

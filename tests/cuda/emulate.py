@@ -46,8 +46,8 @@ def planned_long(values, fits):
     """The plan of ``planned`` for kernels of our own, transforms that do not fit being split."""
     expr, sources = collect([v.node for v in values])
     expr = replace(expr, operands=tuple(replace(o, device="cuda:0") for o in expr.operands))
-    normal = with_addresses(for_library(normalize(expr, FOR_LIBRARY)))
-    made = normalize(split_long(normal, fits), FOR_LIBRARY)
+    normal = for_library(normalize(expr, FOR_LIBRARY))
+    made = with_addresses(normalize(split_long(normal, fits), FOR_LIBRARY))
     program = partition(made, loads=True, tables=tables(made))
     selection, *_ = select(program, registry(), here("cuda:0").preferring("one_kernel"))
     return lower(expr, program, selection, registry(), 1), [s.array for s in sources]

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, lazy, xp
+from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, irfft, lazy, rfft, xp
 from fft_fused.cuda.ctypes import PREAMBLE
 from fft_fused.cuda.operators import template
 from fft_fused.engines.unfused import evaluate
@@ -42,6 +42,8 @@ ODD = lazy(array(2, 210))
 D = lazy(array(2, N, dtype="c16"))
 TALL = lazy(array(N, 3))
 PLANES = lazy(array(2, 64, 96))
+REAL, SHORTS = lazy(array(3, N, dtype="f4")), lazy(array(3, N, dtype="i2"))
+HALF = lazy(array(3, N // 2 + 1))
 ROWS = lazy(array(4, dtype="f4"))
 
 
@@ -77,6 +79,10 @@ VALUES = {
     "band": (3, lambda: ifft(fft(Z)[:, 16:144] * W[:128])),
     "there, back, there": (4, lambda: fft(ifft(fft(Z) * W) * W)),
     "dedispersed": (4, dedispersed),
+    "real": (3, lambda: abs(rfft(REAL * 2)) ** 2),
+    "real of integers": (3, lambda: (abs(rfft(SHORTS.astype(np.float32))) ** 2).sum(axis=0)),
+    "back to real": (2, lambda: irfft(HALF * 2, N) * W),
+    "real there and back": (4, lambda: irfft(rfft(REAL * W) * W[:129])),
     "columns": (2, lambda: fft(TALL * 2, axis=0)),
     "planes": (4, lambda: abs(fft2(PLANES * 2)) ** 2),
 }

@@ -7,7 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, lazy, xp
+from fft_fused import (
+    fft,
+    fft2,
+    fftfreq,
+    fftshift,
+    ifft,
+    ifftshift,
+    ihfft,
+    irfft,
+    irfft2,
+    lazy,
+    rfft,
+    rfft2,
+    xp,
+)
 from fft_fused.engines.numpy_ops import node_function
 from fft_fused.engines.unfused import evaluate
 from fft_fused.expr.node import walk
@@ -88,6 +102,39 @@ def test_what_fits_is_left_alone():
 
 def test_several_axes():
     assert_same_values([fft2(lazy(array(2, 64, 96)) * 2)], 16)
+
+
+R = lazy(array(3, 512, dtype="f8"))
+REALS = {
+    "spectrum": lambda: rfft(R),
+    "samples": lambda: irfft(rfft(R)),
+    "twice as long": lambda: irfft(fft(X), 512),
+    "odd quarter": lambda: rfft(R[:, :420]),
+    "real filter": lambda: irfft(rfft(R) * rfft(lazy(array(512, dtype="f8")))),
+    "not hermitian": lambda: irfft(fft(X) * H, 512),
+    "conjugate": lambda: ihfft(R),
+    "other axis": lambda: rfft(lazy(array(512, 3, dtype="f8")), axis=0),
+    "planes": lambda: irfft2(rfft2(lazy(array(3, 512, dtype="f8"))) * 2),
+}
+
+
+@pytest.mark.parametrize("name", REALS)
+def test_real_transforms(name):
+    made = assert_same_values([REALS[name]()], 32)
+    kinds = [n.attr.kind for n in walk(made.outputs) if n.op == "dft" and n.attr.n > 4]
+    assert set(kinds) == {"c2c"}
+
+
+def test_the_edges_of_a_real_spectrum_are_real():
+    _, made, arrays = split([rfft(R)], 32)
+    (spectrum,) = evaluate(made, arrays)
+    assert not spectrum[:, [0, -1]].imag.any()
+
+
+@pytest.mark.parametrize("n", [510, 511, 6 * 37])
+def test_real_lengths_that_are_left_alone(n):
+    normal, made, _ = split([rfft(lazy(array(2, n, dtype="f8")))], 32)
+    assert made is normal
 
 
 def axes(expr):
