@@ -1,7 +1,7 @@
 """Long real transforms by complex ones of half the length, pairs of reals as complex numbers.
 
-With ``z[j] = x[2j] + 1j * x[2j + 1]``, its transform Z of length m = n / 2 and M[k] = conj(Z[m - k])
-the spectrum is ``X = (Z + M - 1j * exp(-2j pi k / n) * (Z - M)) / 2``, and the other way round.
+With ``z[j] = x[2j] + 1j * x[2j + 1]``, its transform Z of length m = n / 2, and M[k] the conjugate
+of Z[m - k], the spectrum is ``X = (Z + M - 1j * exp(-2j pi k / n) * (Z - M)) / 2``; and back alike.
 """
 
 from __future__ import annotations
