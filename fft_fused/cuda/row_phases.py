@@ -10,7 +10,8 @@ from .ctypes import c_type
 from .printer import Printer
 from .reductions import combination
 from .row_block import Block, bare_phase
-from .row_fft import indented, row_phases
+from .row_fft import Side, indented, row_phases
+from .row_roots import RowPrinter
 from .rows import ELEMENT, Result, load_printer
 
 
@@ -59,7 +60,7 @@ def load(block: Block, number: int) -> list[str]:
             return _staged_value(block, earlier, element)
         return block.after(earlier).value(f"r.x{earlier}[k]")
 
-    printer = load_printer(block.rows, number, block.strides, text)
+    printer = load_printer(block.rows, number, block.strides, text, side)
     value = printer.element(node.args[0], block.rows.index())
     target = f"r.x{number}[k]"
     if side.packed:
@@ -68,7 +69,8 @@ def load(block: Block, number: int) -> list[str]:
         end = [f"{target} = {value};"]
     else:
         end = [f"{target} = make<{block.real}>({value}, 0);"]
-    return side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
+    loop = side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
+    return _after(printer.before, loop)
 
 
 def stage(block: Block, number: int) -> list[str]:
@@ -87,7 +89,14 @@ def _staged_value(block: Block, number: int, element: str) -> str:
 def store(block: Block, k: int) -> list[str]:
     """A result from registers: stored, or added to the thread's totals."""
     last = block.rows.results[k].last
-    return block.after(last).loop(f"after{last}", _result(block, k, crossed=False), "live_")
+    before: list[str] = []
+    lines = _result(block, k, block.after(last), before)
+    return _after(before, block.after(last).loop(f"after{last}", lines, "live_"))
+
+
+def _after(before: Sequence[str], loop: Sequence[str]) -> list[str]:
+    """A loop after what its elements share."""
+    return ["{", *indented([*before, *loop]), "}"] if before else [*loop]
 
 
 def crossed_store(block: Block, k: int) -> list[str]:
@@ -104,7 +113,7 @@ def crossed_store(block: Block, k: int) -> list[str]:
                 f"const int f = {f}, e = {e};",
                 *block.row_names(),
                 "if (live_) {",
-                *indented(_result(block, k, crossed=True)),
+                *indented(_result(block, k)),
                 "}",
             ]
         ),
@@ -112,10 +121,16 @@ def crossed_store(block: Block, k: int) -> list[str]:
     ]
 
 
-def _result(block: Block, k: int, crossed: bool) -> list[str]:
-    """One element of a result, from the elements of the transforms it is made of."""
+def _result(
+    block: Block, k: int, side: Side | None = None, before: list[str] | None = None
+) -> list[str]:
+    """One element of a result, from the elements of the transforms it is made of.
+
+    ``side`` tells which elements a thread has, None that they are read from shared memory.
+    """
     result = block.rows.results[k]
-    printed = [_printed(block, result, part, crossed) for part in range(len(result.placements))]
+    shared = [] if before is None else before
+    printed = [_printed(block, result, p, side, shared) for p in range(len(result.placements))]
     if len(printed) == 2 and _side_by_side(result):
         (first, real, place), (second, imag, _) = printed
         kind = c_type(result.output.dtype)
@@ -140,15 +155,18 @@ def total_place(block: Block, result: Result) -> str:
     return "i * 2 + p" if block.after(result.last).packed else "i"
 
 
-def _printed(block: Block, result: Result, part: int, crossed: bool) -> tuple[Printer, str, str]:
+def _printed(
+    block: Block, result: Result, part: int, side: Side | None, before: list[str]
+) -> tuple[Printer, str, str]:
     """The statements of a part of a result, its value, and its place in C order."""
     placement = result.placements[part]
     names = {id(n): f"p{k}" for k, n in enumerate(block.rows.problem.inputs)}
-    printer = Printer(names, block.strides, indent=0, count=1000 * part)
+    printer = RowPrinter(names, block.strides, indent=0, count=1000 * part, before=before)
+    printer.side, printer.element_name = side, ELEMENT
     spectra = {id(block.rows.transforms[n]): n for n in result.spectra}
     for identity, number in spectra.items():
         staged = _staged_value(block, number, ELEMENT)
-        text = staged if crossed else block.after(number).value(f"r.x{number}[k]")
+        text = staged if side is None else block.after(number).value(f"r.x{number}[k]")
         printer.held[identity] = lambda index, text=text: text  # type: ignore[misc]
     placed = {i: index for i, index in placement.index.items() if i not in spectra}
     printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}

@@ -14,8 +14,9 @@ from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import OPS
 from .indexing import Index
-from .printer import Printer
 from .relation import Placement
+from .row_fft import Side
+from .row_roots import RowPrinter
 
 ELEMENT = "e"
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -220,16 +221,21 @@ def _try(rows: Rows, number: int) -> tuple[set[int], set[int]]:
 
 
 def load_printer(
-    rows: Rows, number: int, strides: dict[int, tuple[int, ...]], text: Callable[[int, str], str]
-) -> Printer:
+    rows: Rows,
+    number: int,
+    strides: dict[int, tuple[int, ...]],
+    text: Callable[[int, str], str],
+    side: Side | None = None,
+) -> RowPrinter:
     """A printer of what transform ``number`` reads.
 
-    ``text`` gives that of an element of an earlier transform, by its number.
+    ``text`` gives that of an element of an earlier transform, by its number; ``side`` tells which
+    elements a thread reads.
     """
     problem = rows.problem
     names = {id(n): f"p{k}" for k, n in enumerate(problem.inputs)}
     zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
-    printer = Printer(names, strides or zeros, indent=0)
+    printer = RowPrinter(names, strides or zeros, indent=0, side=side, element_name=ELEMENT)
     for earlier in range(number):
         printer.held[id(rows.transforms[earlier])] = partial(_read, rows, earlier, text)
     return printer
