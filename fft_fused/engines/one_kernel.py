@@ -75,7 +75,8 @@ class OneKernel:
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
         launches = 2 if any(r.reduced for r in rows.results) else 1
-        seconds = device_cost.one_kernel_seconds(rows.transforms, read + written)
+        roots = sum(n.op == "root" for n in problem.nodes)
+        seconds = device_cost.one_kernel_seconds(rows.transforms, read + written, roots)
         cost = Cost(read, written, launches, seconds + launches * device_cost.CALL)
         return Offer(self.name, problem, cost, True, _Detail(rows, ways))
 

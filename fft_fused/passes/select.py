@@ -11,6 +11,7 @@ from ..expr.chain import Program
 from ..runtime.machine import Machine
 
 MAX_RUN = 32
+_ALIKE = 2
 _SECOND_BEST, _LAST_RESORT = 1e3, 1e7  # seconds
 
 
@@ -65,11 +66,15 @@ class _Cover:
 
 
 def _distinct(covers: Sequence[_Cover]) -> list[_Cover]:
-    """Without those that the model cannot tell from one before: same engines, same price."""
-    found: dict[tuple[tuple[str, ...], str], _Cover] = {}
+    """The best two of each sequence of engines: more would hardly differ."""
+    seen: dict[tuple[str, ...], int] = {}
+    found = []
     for cover in covers:
-        found.setdefault((tuple(o.engine for o in cover.offers), f"{cover.price:.3g}"), cover)
-    return list(found.values())
+        engines = tuple(o.engine for o in cover.offers)
+        seen[engines] = seen.get(engines, 0) + 1
+        if seen[engines] <= _ALIKE:
+            found.append(cover)
+    return found
 
 
 def _selection(cover: _Cover, asked: Sequence[Offer | Refusal], strict: bool) -> Selection:
