@@ -231,7 +231,7 @@ def ways(values):
 )
 def test_long_pipelines_in_kernels_of_our_own(pipeline, kernels):
     found = ways([pipeline()])
-    assert any(way[:kernels] == ["one_kernel"] * kernels for way in found[:2])
+    assert any(way[:kernels] == ["one_kernel"] * kernels for way in found)
     assert any("one_kernel" not in way for way in found), "cuFFT alone is in the race"
 
 
