@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import indexing
-from .casts import stored
+from .casts import register_type, stored
 from .ctypes import c_type
 from .printer import Printer
-from .reductions import combination
+from .reductions import combination, identity
 from .row_block import Block, bare_phase
 from .row_fft import Side, indented, row_phases
 from .row_roots import RowPrinter
@@ -44,7 +44,8 @@ def all_phases(block: Block) -> list[str]:
             close()
         for k, result in enumerate(block.rows.results):
             if result.last == number and block.shape.crossed[k]:
-                lines += bare_phase(crossed_store(block, k))
+                write = crossed_store if result.group is None else grouped_store
+                lines += bare_phase(write(block, k))
     if pending:
         close()
     return lines
@@ -121,6 +122,38 @@ def crossed_store(block: Block, k: int) -> list[str]:
     ]
 
 
+def grouped_store(block: Block, k: int) -> list[str]:
+    """Neighbours read from shared memory, reduced to one in order, and that one written."""
+    result = block.rows.results[k]
+    extent, together = block.extent(result.last), block.shape.together
+    assert result.group is not None
+    count, start, (placement,) = result.group.count, result.group.first, result.placements
+    if result.group.name == ELEMENT:
+        per_row = (extent - start) // count
+        total = per_row * together
+        first = f"f = q / {per_row}, e = {start} + q % {per_row} * {count}"
+    else:
+        total = extent * together // count
+        first = f"e = q / {together // count}, f = q % {together // count} * {count}"
+    kept = range(result.value.ndim - 1)
+    index = [placement.index[id(result.value)][a] for a in kept]
+    place = indexing.horner(index, [result.value.shape[a] for a in kept])
+    guard = " && ".join(["live_", *(f"({g})" for g in placement.guards)])
+    each = [f"const int {first} + r;", *block.row_names(), "if (live_)", *_result(block, k)]
+    lines = [
+        f"{register_type(result.output.dtype)} total = {identity(result.output)};",
+        "#pragma unroll",
+        f"for (int r = 0; r < {count}; ++r) {{",
+        *indented(each),
+        "}",
+        f"const int {first};",
+        *block.row_names(),
+        f"if ({guard}) out{k}[{place}] = {stored('total', result.output.dtype)};",
+    ]
+    loop = f"for (int q = thread_; q < {total}; q += THREADS) {{"
+    return [loop, *indented(lines), "}"]
+
+
 def _result(
     block: Block, k: int, side: Side | None = None, before: list[str] | None = None
 ) -> list[str]:
@@ -139,8 +172,9 @@ def _result(
         return ["{", *indented([*_stripped(first), *_stripped(second), end]), "}"]
     lines: list[str] = []
     for (printer, value, place), placement in zip(printed, result.placements, strict=True):
-        if result.reduced:
-            total = f"r.total{k}[{total_place(block, result)}]"
+        if result.reduced or result.group:
+            own = f"r.total{k}[{total_place(block, result)}]"
+            total = "total" if result.group else own
             end = f"{total} = {combination(result.output).format(total, value)};"
         else:
             end = f"out{k}[{place}] = {stored(value, result.output.dtype)};"
@@ -164,15 +198,15 @@ def _printed(
     printer = RowPrinter(names, block.strides, indent=0, count=1000 * part, before=before)
     printer.side, printer.element_name = side, ELEMENT
     spectra = {id(block.rows.transforms[n]): n for n in result.spectra}
-    for identity, number in spectra.items():
+    for key, number in spectra.items():
         staged = _staged_value(block, number, ELEMENT)
         text = staged if side is None else block.after(number).value(f"r.x{number}[k]")
-        printer.held[identity] = lambda index, text=text: text  # type: ignore[misc]
+        printer.held[key] = lambda index, text=text: text  # type: ignore[misc]
     placed = {i: index for i, index in placement.index.items() if i not in spectra}
     printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}
     own = printer.placed.get(id(result.value), placement.index[id(result.value)])
     value = printer.element(result.value, own)
-    place = "" if result.reduced else indexing.horner(own, result.output.shape)
+    place = "" if result.reduced or result.group else indexing.horner(own, result.output.shape)
     return printer, value, place
 
 

@@ -44,7 +44,7 @@ class RowPrinter(Printer):
         if side is None or not side.is_regular or side.packed or len(side.places) < _LEAST:
             return None
         first, second = (_number(a, index[node.ndim - a.ndim :]) for a in node.args)
-        if first is None or second is None or re.search(r"[jv/%?]", first + second):
+        if first is None or second is None or re.search(r"[-jv/%?]", first + second):
             return None
         if (self.element_name in _words(first)) == (self.element_name in _words(second)):
             return None

@@ -28,10 +28,13 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     columns = read != ELEMENT
     lead = read if columns else next((w for w in written if w not in ("", ELEMENT)), "")
     order = (*(n for n in rows.batch if n != lead), *((lead,) if lead in rows.batch else ()))
-    crossed = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    other = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    groups = [r.group for r in rows.results]
+    crossed = tuple(o or g is not None for o, g in zip(other, groups, strict=True))
+    along = any(other) or any(g is not None and g.name != ELEMENT for g in groups)
     found: list[RowShape] = []
     for ffts in _equal_threads(rows):
-        for together in _together(rows, ffts, columns, any(crossed), order):
+        for together in _together(rows, ffts, columns, along, order):
             shape = RowShape(ffts, together, columns, order, crossed)
             if shape not in found and Block(rows, shape, strides).is_possible:
                 found.append(shape)
@@ -111,7 +114,7 @@ def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
 def _nearest(moved: dict[str, float], rows: Rows) -> str:
     """The element or the axis of the batch that moves least; the element where both do as much."""
     names = [n for n in (ELEMENT, *rows.batch) if n in moved]
-    return min(names, key=lambda n: moved[n], default="")
+    return min(names, key=lambda n: abs(moved[n]), default="")
 
 
 def _positions(lines: Sequence[str]) -> dict[int, str]:

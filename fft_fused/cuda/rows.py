@@ -16,6 +16,7 @@ from ..expr.ops import OPS
 from .indexing import Index
 from .relation import Placement
 from .row_fft import Side
+from .row_groups import Group, group_of
 from .row_roots import RowPrinter
 
 ELEMENT = "e"
@@ -33,7 +34,8 @@ class Result:
     ``output``.
 
     ``spectra`` are the transforms it is made of, by number; ``placements`` say where the elements
-    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over.
+    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over, or
+    it runs over a ``group`` of neighbours.
     """
 
     output: Node
@@ -41,6 +43,7 @@ class Result:
     spectra: tuple[int, ...]
     placements: tuple[Placement, ...]
     reduced: tuple[str, ...] = ()
+    group: Group | None = None
 
     @property
     def last(self) -> int:
@@ -164,6 +167,9 @@ def _reduction(
     if len(placements) > 1:
         return "a reduction of parts"
     index = placements[0].index[id(value)]
+    group = group_of(output, index)
+    if group is not None and len(placements[0].guards) <= 1:
+        return Result(output, value, spectra, placements, group=group)
     reduced = {index[a] for a in axes if index[a] != "0"}
     kept = {index[a] for a in range(value.ndim) if a not in axes}
     if not all(text.isidentifier() and text != ELEMENT for text in reduced):

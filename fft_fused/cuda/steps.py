@@ -29,7 +29,18 @@ def steps(text: str, definitions: Mapping[str, str] | None = None) -> Steps:
     {'e': 0.25}
     """
     found = _Reader(text, definitions or {}).whole()
-    return {name: abs(step) for name, step in found.items() if step and name != _NUMBER}
+    return {name: step for name, step in found.items() if step and name != _NUMBER}
+
+
+def constant(text: str) -> float:
+    """The value of an index where every name is 0; for sums of names times numbers.
+
+    Examples
+    --------
+    >>> constant("((e * 16 + b2) - 32)")
+    -32.0
+    """
+    return _Reader(text, {}).whole().get(_NUMBER, 0.0)
 
 
 class _Reader:

@@ -71,7 +71,9 @@ class OneKernel:
         ways = row_shapes(rows, strides, _VARIANTS)
         if not ways:
             lengths = ", ".join(str(n.attr.n) for n in rows.transforms)
-            return Refusal(self.name, problem, f"length {lengths} does not fit a block")
+            what = "a sum of neighbours" if any(r.group for r in rows.results) else ""
+            what = what or f"length {lengths}"
+            return Refusal(self.name, problem, f"{what} does not fit a block")
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
         launches = 2 if any(r.reduced for r in rows.results) else 1

@@ -77,11 +77,13 @@ def _without_long_reals(expr: Expr, fits: Fits) -> Expr:
     return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
 
 
-def digits_of(n: int, dtype: np.dtype, fits: Fits, summed: bool = False) -> tuple[int, int] | None:
+def digits_of(
+    n: int, dtype: np.dtype, fits: Fits, long_rows: bool = False
+) -> tuple[int, int] | None:
     """Extents of the slow and the fast digit; None when the length has no such.
 
-    Both fit where that is possible, otherwise the slow one does. ``summed`` spectra are not
-    stored, so their rows may be long.
+    Both fit where that is possible, otherwise the slow one does. Several rows are stored together,
+    since they alternate in memory; where none are, ``long_rows`` leave shorter columns.
 
     Examples
     --------
@@ -94,7 +96,7 @@ def digits_of(n: int, dtype: np.dtype, fits: Fits, summed: bool = False) -> tupl
     pairs = [(slow, n // slow) for slow in _divisors(n) if fits(slow, dtype)]
     both = [pair for pair in pairs if fits(pair[1], dtype)]
     if both:
-        return min(both, key=lambda pair: _awkwardness(pair[0], pair[1], summed))
+        return min(both, key=lambda pair: _awkwardness(pair[0], pair[1], long_rows))
     in_three = [pair for pair in pairs if digits_of(pair[1], dtype, fits) is not None]
     return min(in_three, key=lambda pair: abs(pair[0] - n ** (1 / 3)), default=None)
 
@@ -111,14 +113,14 @@ def _divisors(n: int) -> list[int]:
     return sorted(found - {1, n})
 
 
-def _awkwardness(slow: int, fast: int, summed: bool) -> tuple[float, float]:
+def _awkwardness(slow: int, fast: int, long_rows: bool) -> tuple[float, float]:
     """How far from good lengths; then how uneven, or how short the rows."""
     columns, rows = math.log2(slow), math.log2(fast)
     outside = sum(
         max(low - x, 0.0, x - high) for x, (low, high) in ((columns, _COLUMNS), (rows, _ROWS))
     )
     unaligned = sum(0.5 for extent in (slow, fast) if extent % _SIDE_BY_SIDE)
-    return outside + unaligned, columns - rows if summed else abs(columns - rows)
+    return outside + unaligned, columns - rows if long_rows else abs(columns - rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +182,7 @@ class _Split:
     def __init__(self, expr: Expr, fits: Fits) -> None:
         self._fits = fits
         self._users = consumers(expr.outputs)
+        self._outputs = set(map(id, expr.outputs))
         self._done: dict[int, Node] = {}
         self._parts: dict[int, _Parts] = {}
         for node in walk(expr.outputs):
@@ -206,7 +209,7 @@ class _Split:
     def _transformed(self, node: Node, x: Node) -> _Parts:
         spec, given = node.attr, self._parts.get(id(x))
         if given is None or given.digits.axis != spec.axis or not self._fit(given.digits, node):
-            extents = digits_of(spec.n, node.dtype, self._fits, self._is_summed(node))
+            extents = digits_of(spec.n, node.dtype, self._fits, not self._is_stored(node))
             assert extents is not None
             digits = _Digits(spec.axis, *extents)
             given = _Parts(digits.apart(x, node.ndim), digits)
@@ -215,16 +218,18 @@ class _Split:
     def _fit(self, digits: _Digits, node: Node) -> bool:
         return all(self._fits(n, node.dtype) for n in (digits.slow, digits.fast))
 
-    def _is_summed(self, node: Node) -> bool:
-        """Is the spectrum reduced before it is stored?"""
-        waiting = list(self._users[id(node)])
+    def _is_stored(self, node: Node) -> bool:
+        """Does the spectrum go to memory, rather than into a sum or another long transform?"""
+        waiting = [node]
         while waiting:
-            user = waiting.pop()
-            kind = OPS[user.op].kind
-            if kind == "reduce":
+            value = waiting.pop()
+            if id(value) in self._outputs:
                 return True
-            if kind in ("elementwise", "structure"):
-                waiting += self._users[id(user)]
+            for user in self._users[id(value)]:
+                if OPS[user.op].kind in ("elementwise", "structure"):
+                    waiting.append(user)
+                elif OPS[user.op].kind != "reduce" and not _is_long(user, self._fits):
+                    return True
         return False
 
     def _elementwise(self, fresh: Node) -> _Parts | None:

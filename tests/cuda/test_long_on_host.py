@@ -78,7 +78,7 @@ VALUES = {
     "filter and spectrum": (4, lambda: (ifft(Y := fft(Z) * W), Y)),
     "band": (3, lambda: ifft(fft(Z)[:, 16:144] * W[:128])),
     "there, back, there": (4, lambda: fft(ifft(fft(Z) * W) * W)),
-    "dedispersed": (4, dedispersed),
+    "dedispersed": (3, dedispersed),
     "real": (3, lambda: abs(rfft(REAL * 2)) ** 2),
     "real of integers": (3, lambda: (abs(rfft(SHORTS.astype(np.float32))) ** 2).sum(axis=0)),
     "back to real": (2, lambda: irfft(HALF * 2, N) * W),

@@ -174,14 +174,14 @@ def test_a_crop_inside_a_row_begins_anew():
 
 
 def test_good_lengths():
-    def found(log2, summed=False):
-        slow, fast = digits_of(1 << log2, np.dtype("c8"), up_to(24576), summed)
+    def found(log2, long_rows=False):
+        slow, fast = digits_of(1 << log2, np.dtype("c8"), up_to(24576), long_rows)
         return int(np.log2(slow)), int(np.log2(fast))
 
     assert [found(k) for k in (16, 18, 20, 22, 24, 28)] == [
         *((8, 8), (8, 10), (10, 10), (10, 12), (12, 12), (14, 14))
     ]
-    assert [found(k, summed=True) for k in (18, 20, 22)] == [(8, 10), (8, 12), (10, 12)]
+    assert [found(k, long_rows=True) for k in (18, 20, 22)] == [(8, 10), (8, 12), (10, 12)]
     assert digits_of(10**6, np.dtype("c8"), up_to(24576)) == (800, 1250)
 
 
@@ -235,8 +235,9 @@ def test_long_pipelines_in_kernels_of_our_own(pipeline, kernels):
     assert any("one_kernel" not in way for way in found), "cuFFT alone is in the race"
 
 
-def test_a_summed_spectrum_is_two_launches_and_no_more():
-    assert ways([guppi_power()])[0] == ["one_kernel", "one_kernel"]
+def test_sums_and_shifts_take_no_launch_of_their_own():
+    assert ways([guppi_power()])[0] == ["one_kernel"] * 2
+    assert ways([dedispersion()])[0] == ["one_kernel"] * 3
 
 
 def test_neighbours_in_memory_are_neighbouring_threads():
@@ -244,7 +245,7 @@ def test_neighbours_in_memory_are_neighbouring_threads():
     columns, rows, back = (launch.run.variants[0].kernel.shape for launch in plan.launches[:3])
     assert (columns.columns, rows.columns, back.columns) == (True, False, True)
     assert columns.order[-1] == back.order[-1] == "b2"
-    assert not any(columns.crossed + rows.crossed + back.crossed)
+    assert not any(columns.crossed + rows.crossed)
     _, rows = (launch.run.variants[0].kernel.shape for launch in kernels_of(index_chirp()))
     assert rows.crossed == (True,)
     assert rows.order[-1] == "b1"
