@@ -76,7 +76,7 @@ def _together(
     if columns or crossed:
         wanted = _SIDE_BY_SIDE_BYTES // (2 * real_bytes) if columns else _CROSSED_ROWS
         choices = [wanted, wanted * 2, wanted // 2, wanted // 4]
-        available = lead
+        available = lead if any(r.reduced for r in rows.results) else rows.count
     else:
         first = max(1, _ROW_THREADS // threads)
         choices = [first, first * 2, max(1, first // 2)]

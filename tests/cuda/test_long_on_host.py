@@ -10,6 +10,7 @@ import pytest
 from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, irfft, lazy, rfft, xp
 from fft_fused.cuda.ctypes import PREAMBLE
 from fft_fused.cuda.operators import template
+from fft_fused.engines import one_kernel
 from fft_fused.engines.unfused import evaluate
 from fft_fused.expr import build
 
@@ -18,6 +19,12 @@ from . import emulate, host
 pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
 RNG = np.random.default_rng(0)
 TWO_PI = 8 * np.arctan(np.longdouble(1))
+
+
+@pytest.fixture(autouse=True)
+def two_shapes(monkeypatch):
+    """Compiling takes most of the time."""
+    monkeypatch.setattr(one_kernel, "_VARIANTS", 2)
 
 
 def array(*shape, dtype="c8"):
@@ -100,6 +107,14 @@ def test_long_transforms_equal_numpy(name):
         np.testing.assert_allclose(got, exact, atol=40 * eps * np.abs(exact).max(), rtol=40 * eps)
     assert len(plan.launches) == launches
     assert plan.launches[0].engine == "one_kernel"
+
+
+@pytest.mark.parametrize("name", ["window, power", "not a power of two", "filter", "double"])
+def test_a_thread_makes_its_twiddle_factors_of_a_few_roots(name):
+    """These values are compared above; some with the factors before, some after a transform."""
+    plan, _ = emulate.planned_long([VALUES[name][1]()], up_to_32)
+    assert "roots0_low[0] = " in plan.source
+    assert "roots0_high[" in plan.source
 
 
 def roots(n, sign, dtype, steps):

@@ -263,3 +263,9 @@ def test_a_plain_long_transform_is_left_to_the_library():
 def test_nothing_is_split_for_a_library():
     plan, _ = emulate.planned([index_chirp()], "library")
     assert plan.engines == "elementwise > library"
+
+
+def test_a_few_channels_side_by_side_fill_a_block():
+    columns, _ = kernels_of(abs(fft(lazy(np.zeros((1 << 18, 2), "c8")), axis=0)))
+    shape = columns.run.variants[0].kernel.shape
+    assert (shape.columns, shape.together, shape.order) == (True, 16, ("b1", "b2"))
