@@ -95,6 +95,15 @@ DEVICE double modulus(complex_t<double> z) {
 DEVICE complex_t<float> cis_(float p) { float s, c; sincosf(p, &s, &c); return make<float>(c, s); }
 DEVICE complex_t<double> cis_(double p) {
   double s, c; sincos(p, &s, &c); return make<double>(c, s); }
+DEVICE complex_t<float> turned_(float half_turns) {
+  float s, c; sincospif(half_turns, &s, &c); return make<float>(c, s); }
+DEVICE complex_t<double> turned_(double half_turns) {
+  double s, c; sincospi(half_turns, &s, &c); return make<double>(c, s); }
+template <class T> DEVICE complex_t<T> root_(unsigned steps, unsigned n) {
+  unsigned quarters = (unsigned)((T)steps * ((T)4 / n) + (T)0.5);
+  complex_t<T> w = turned_((T)(int)(4 * steps - quarters * n) * ((T)0.5 / n));
+  w = quarters & 1 ? make<T>(-w.im, w.re) : w;
+  return quarters & 2 ? -w : w; }
 DEVICE complex_t<float> exp_(complex_t<float> z) {
   float s, c, e = expf(z.re); sincosf(z.im, &s, &c); return make<float>(e * c, e * s); }
 DEVICE complex_t<double> exp_(complex_t<double> z) {

@@ -120,6 +120,9 @@ _UNORDERED = {"less", "less_equal", "greater", "greater_equal", "maximum", "mini
 
 def template(node: Node) -> str | None:
     """The expression of an operator for the dtype of its arguments; None when there is none."""
+    if node.op == "root":
+        sign, n = node.attr
+        return _root(sign, n, node.dtype)
     dtype = node.args[-1 if node.op == "where" else 0].dtype
     if dtype.kind == "c":
         if node.op in _UNORDERED or node.op.startswith(("bitwise", "logical", "inv")):
@@ -130,6 +133,20 @@ def template(node: Node) -> str | None:
     else:
         own = {**_INTEGER, **_BOOL} if dtype.kind == "b" else _INTEGER
     return own.get(node.op, _ANY.get(node.op))
+
+
+def _root(sign: int, n: int, dtype: np.dtype) -> str:
+    """``exp(sign * 2j * pi * a * b / n)``: the angle as a fraction of 32 bits of a turn where that
+    is exact, otherwise what is left of a quarter."""
+    real = "double" if dtype.char == "D" else "float"
+    exact = 1 << 32 if real == "double" else 1 << 25  # steps of a turn that a real holds
+    if exact % n == 0:
+        fraction = (
+            f"(int)((unsigned){{0}} * (unsigned){{1}} * {sign * (1 << 32) // n % (1 << 32)}u)"
+        )
+        return f"turned_(({real}){fraction} * ({real})0x1p-31)"
+    root = f"root_<{real}>((unsigned){{0}} * (unsigned){{1}}, {n}u)"
+    return root if sign > 0 else f"conj_({root})"
 
 
 def suffix(dtype: np.dtype) -> str:

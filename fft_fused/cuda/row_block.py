@@ -132,10 +132,23 @@ class Block:
 
     @property
     def is_possible(self) -> bool:
-        """Is every value that goes through shared memory read before its place is taken?"""
+        """Is every value that goes through shared memory read before its place is taken, and does
+        a block have the neighbours that are reduced to one?"""
+        if not all(self._has_group(r) for r in self.rows.results):
+            return False
         staged = self.staged
         late = {k for n, read in enumerate(self.rows.reads) for k in read if k != n - 1}
         return not staged & late
+
+    def _has_group(self, result: Result) -> bool:
+        group, order = result.group, self.shape.order
+        if group is None:
+            return True
+        if group.name not in self.rows.batch:
+            return not self.reduced
+        extents = (self.shape.together, self.rows.batch[group.name], group.first)
+        whole = not any(extent % group.count for extent in extents)
+        return not self.reduced and order[-1] == group.name and whole
 
     def is_late(self, k: int) -> bool:
         """Is a result made of what is in shared memory, after the transform?"""

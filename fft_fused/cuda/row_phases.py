@@ -6,14 +6,15 @@ import math
 from collections.abc import Sequence
 
 from . import indexing
-from .casts import stored
+from .casts import register_type, stored
 from .ctypes import c_type
 from .printer import Printer
-from .reductions import combination
+from .reductions import combination, identity
 from .relation import Placement
 from .row_along import begin, element, tree
 from .row_block import Block, bare_phase
-from .row_fft import indented, row_phases
+from .row_fft import Side, indented, row_phases
+from .row_roots import RowPrinter
 from .rows import ELEMENT, Result, load_printer
 
 
@@ -52,8 +53,7 @@ def all_phases(block: Block) -> list[str]:
             close()
         for k, result in enumerate(block.rows.results):
             if result.last == number and block.is_late(k):
-                late = gathered_store if result.is_gathered else crossed_store
-                lines += bare_phase(late(block, k))
+                lines += bare_phase(late_store(block, k))
     if pending:
         close()
     return lines
@@ -72,7 +72,7 @@ def load(block: Block, number: int) -> list[str]:
             return f"{register}.{'re' if element == ELEMENT else 'im'}"
         return block.after(earlier).value(register)
 
-    printer = load_printer(block.rows, number, block.strides, text)
+    printer = load_printer(block.rows, number, block.strides, text, None if side.packed else side)
     target = f"r.x{number}[k]"
     if side.packed:
         printer.twins = (ELEMENT, f"{ELEMENT}1")
@@ -85,7 +85,8 @@ def load(block: Block, number: int) -> list[str]:
         end = [f"{target} = {value};"]
     else:
         end = [f"{target} = make<{block.real}>({value}, 0);"]
-    return side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
+    loop = side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
+    return _after(printer.before, loop)
 
 
 def stage(block: Block, number: int) -> list[str]:
@@ -104,9 +105,24 @@ def _staged_value(block: Block, number: int, element: str) -> str:
 def store(block: Block, k: int) -> list[str]:
     """A result from registers: stored, or added to the thread's totals."""
     result = block.rows.results[k]
-    lines = _result(block, k, crossed=False)
-    stores = block.after(result.last).loop(f"after{result.last}", lines, "live_")
+    before: list[str] = []
+    side = block.after(result.last)
+    lines = _result(block, k, side, before)
+    stores = _after(before, side.loop(f"after{result.last}", lines, "live_"))
     return [begin(k, result), *stores] if result.along else stores
+
+
+def _after(before: Sequence[str], loop: Sequence[str]) -> list[str]:
+    """A loop after what its elements share."""
+    return ["{", *indented([*before, *loop]), "}"] if before else [*loop]
+
+
+def late_store(block: Block, k: int) -> list[str]:
+    """A result made of what is in shared memory."""
+    result = block.rows.results[k]
+    if result.is_gathered:
+        return gathered_store(block, k)
+    return crossed_store(block, k) if result.group is None else grouped_store(block, k)
 
 
 def crossed_store(block: Block, k: int) -> list[str]:
@@ -123,7 +139,7 @@ def crossed_store(block: Block, k: int) -> list[str]:
                 f"const int f = {f}, e = {e};",
                 *block.row_names(),
                 "if (live_) {",
-                *indented(_result(block, k, crossed=True)),
+                *indented(_result(block, k)),
                 "}",
             ]
         ),
@@ -168,10 +184,48 @@ def gathered_store(block: Block, k: int) -> list[str]:
     ]
 
 
-def _result(block: Block, k: int, crossed: bool) -> list[str]:
-    """One element of a result, from the elements of the transforms it is made of."""
+def grouped_store(block: Block, k: int) -> list[str]:
+    """Neighbours read from shared memory, reduced to one in order, and that one written."""
     result = block.rows.results[k]
-    printed = [_printed(block, result, part, crossed) for part in range(len(result.placements))]
+    extent, together = block.extent(result.last), block.shape.together
+    assert result.group is not None
+    count, start, (placement,) = result.group.count, result.group.first, result.placements
+    if result.group.name == ELEMENT:
+        per_row = (extent - start) // count
+        total = per_row * together
+        first = f"f = q / {per_row}, e = {start} + q % {per_row} * {count}"
+    else:
+        total = extent * together // count
+        first = f"e = q / {together // count}, f = q % {together // count} * {count}"
+    kept = range(result.value.ndim - 1)
+    index = [placement.index[id(result.value)][a] for a in kept]
+    place = indexing.horner(index, [result.value.shape[a] for a in kept])
+    guard = " && ".join(["live_", *(f"({g})" for g in placement.guards)])
+    each = [f"const int {first} + r;", *block.row_names(), "if (live_)", *_result(block, k)]
+    lines = [
+        f"{register_type(result.output.dtype)} total = {identity(result.output)};",
+        "#pragma unroll",
+        f"for (int r = 0; r < {count}; ++r) {{",
+        *indented(each),
+        "}",
+        f"const int {first};",
+        *block.row_names(),
+        f"if ({guard}) out{k}[{place}] = {stored('total', result.output.dtype)};",
+    ]
+    loop = f"for (int q = thread_; q < {total}; q += THREADS) {{"
+    return [loop, *indented(lines), "}"]
+
+
+def _result(
+    block: Block, k: int, side: Side | None = None, before: list[str] | None = None
+) -> list[str]:
+    """One element of a result, from the elements of the transforms it is made of.
+
+    ``side`` tells which elements a thread has, None that they are read from shared memory.
+    """
+    result = block.rows.results[k]
+    shared = [] if before is None else before
+    printed = [_printed(block, result, p, side, shared) for p in range(len(result.placements))]
     if len(printed) == 2 and _side_by_side(result):
         (first, real, place), (second, imag, _) = printed
         kind = c_type(result.output.dtype)
@@ -183,8 +237,9 @@ def _result(block: Block, k: int, crossed: bool) -> list[str]:
     for (printer, value, place), placement in zip(printed, result.placements, strict=True):
         if result.along:
             end = element(k, result, value, placement.index[id(result.value)])
-        elif result.reduced:
-            total = f"r.total{k}[{total_place(block, result)}]"
+        elif result.reduced or result.group:
+            own = f"r.total{k}[{total_place(block, result)}]"
+            total = "total" if result.group else own
             end = [f"{total} = {combination(result.output).format(total, value)};"]
         else:
             end = [f"out{k}[{place}] = {stored(value, result.output.dtype)};"]
@@ -203,21 +258,25 @@ def total_place(block: Block, result: Result) -> str:
     return "i * 2 + p" if block.after(result.last).packed else "i"
 
 
-def _printed(block: Block, result: Result, part: int, crossed: bool) -> tuple[Printer, str, str]:
+def _printed(
+    block: Block, result: Result, part: int, side: Side | None, before: list[str]
+) -> tuple[Printer, str, str]:
     """The statements of a part of a result, its value, and its place in C order."""
     placement = result.placements[part]
     names = {id(n): f"p{k}" for k, n in enumerate(block.rows.problem.inputs)}
-    printer = Printer(names, block.strides, indent=0, count=1000 * part)
+    printer = RowPrinter(names, block.strides, indent=0, count=1000 * part, before=before)
+    printer.side, printer.element_name = side, ELEMENT
     spectra = {id(block.rows.transforms[n]): n for n in result.spectra}
-    for identity, number in spectra.items():
+    for key, number in spectra.items():
         staged = _staged_value(block, number, ELEMENT)
-        text = staged if crossed else block.after(number).value(f"r.x{number}[k]")
-        printer.held[identity] = lambda index, text=text: text  # type: ignore[misc]
+        text = staged if side is None else block.after(number).value(f"r.x{number}[k]")
+        printer.held[key] = lambda index, text=text: text  # type: ignore[misc]
     placed = {i: index for i, index in placement.index.items() if i not in spectra}
     printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}
     own = printer.placed.get(id(result.value), placement.index[id(result.value)])
     value = printer.element(result.value, own)
-    place = "" if result.reduced or result.along else indexing.horner(own, result.output.shape)
+    inside = result.reduced or result.along or result.group
+    place = "" if inside else indexing.horner(own, result.output.shape)
     return printer, value, place
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
-from ..expr.node import Node
-from .printer import Printer
+from .indexing import horner
 from .row_block import Block, RowShape
 from .row_fft import RowFFT, row_ffts
-from .rows import ELEMENT, Rows, load_printer, mentioned
+from .rows import ELEMENT, Rows, load_printer
+from .steps import steps
 
 _MOST_THREADS = 1024
 _MOST_SHARED = 227 * 1024
@@ -19,6 +20,7 @@ _ROW_THREADS = 128
 _MOST_REGISTERS = 36
 _SIDE_BY_SIDE_BYTES = 128
 _CROSSED_ROWS = 16
+_LOAD = re.compile(r"\bp(\d+)(?:\[| \+ )([^\];]*)")
 
 
 def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> tuple[RowShape, ...]:
@@ -27,10 +29,13 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     columns = read != ELEMENT
     lead = read if columns else next((w for w in written if w not in ("", ELEMENT)), "")
     order = (*(n for n in rows.batch if n != lead), *((lead,) if lead in rows.batch else ()))
-    crossed = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    other = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    groups = [r.group for r in rows.results]
+    crossed = tuple(o or g is not None for o, g in zip(other, groups, strict=True))
+    along = any(other) or any(g is not None and g.name != ELEMENT for g in groups)
     found: list[RowShape] = []
     for ffts in _equal_threads(rows):
-        for together in _together(rows, ffts, columns, any(crossed), order):
+        for together in _together(rows, ffts, columns, along, order):
             shape = RowShape(ffts, together, columns, order, crossed)
             if shape not in found and Block(rows, shape, strides).is_possible:
                 found.append(shape)
@@ -77,7 +82,7 @@ def _together(
     if columns or crossed:
         wanted = _SIDE_BY_SIDE_BYTES // (2 * real_bytes) if columns else _CROSSED_ROWS
         choices = [wanted, wanted * 2, wanted // 2, wanted // 4, wanted // 8]
-        available = lead
+        available = lead if any(r.reduced for r in rows.results) else rows.count
     else:
         first = max(1, _ROW_THREADS // threads)
         choices = [first, first * 2, max(1, first // 2)]
@@ -102,25 +107,29 @@ def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
     for number, node in enumerate(rows.transforms):
         printer = load_printer(rows, number, strides, lambda earlier, element: "0")
         printer.element(node.args[0], rows.index())
-        for leaf in rows.problem.inputs:
-            name = _unit_stride_name(leaf, printer, strides)
-            if name and leaf.nbytes > most:
+        positions = _positions(printer.lines)
+        for k, leaf in enumerate(rows.problem.inputs):
+            if k not in positions or leaf.op == "scalar" or leaf.nbytes <= most:
+                continue
+            name = _nearest(steps(positions[k], _definitions(printer.lines)), rows)
+            if name:
                 found, most = name, leaf.nbytes
     return found
 
 
-def _unit_stride_name(leaf: Node, printer: Printer, strides: dict[int, tuple[int, ...]]) -> str:
-    """The name that drives the index of the axis with the smallest stride; empty for none."""
-    loads = [key[1] for key in printer.known if key[0] == id(leaf)]
-    if not loads or leaf.op == "scalar" or leaf.ndim == 0:
-        return ""
-    definitions = _definitions(printer.lines)
-    driven = [
-        (abs(stride), _driver(text, definitions))
-        for text, stride, n in zip(loads[0], strides[id(leaf)], leaf.shape, strict=True)
-        if stride and n > 1
-    ]
-    return next((name for _, name in sorted(driven) if name), "")
+def _nearest(moved: dict[str, float], rows: Rows) -> str:
+    """The element or the axis of the batch that moves least; the element where both do as much."""
+    names = [n for n in (ELEMENT, *rows.batch) if n in moved]
+    return min(names, key=lambda n: abs(moved[n]), default="")
+
+
+def _positions(lines: Sequence[str]) -> dict[int, str]:
+    """Where an input is first read, in items, by its number."""
+    found: dict[int, str] = {}
+    for line in lines:
+        for number, text in _LOAD.findall(line):
+            found.setdefault(int(number), text)
+    return found
 
 
 def _definitions(lines: Sequence[str]) -> dict[str, str]:
@@ -133,21 +142,6 @@ def _definitions(lines: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _driver(text: str, definitions: dict[str, str]) -> str:
-    """The element, or an axis of the batch, that an index is made of."""
-    words = mentioned(text)
-    expanded = set()
-    while words:
-        word = words.pop()
-        if word in expanded:
-            continue
-        expanded.add(word)
-        words |= mentioned(definitions.get(word, ""))
-    if ELEMENT in expanded:
-        return ELEMENT
-    return max((w for w in expanded if w.startswith("b") and w[1:].isdigit()), default="")
-
-
 def _store_directions(rows: Rows) -> list[str]:
     """For each result, what neighbours in memory differ by; empty for sums over rows."""
     found = []
@@ -155,10 +149,6 @@ def _store_directions(rows: Rows) -> list[str]:
         if result.is_gathered:
             found.append("")
             continue
-        index = result.placements[0].index[id(result.value)]
-        names = [
-            _driver(text, {}) for text, n in zip(index, result.value.shape, strict=True) if n > 1
-        ]
-        last = next((name for name in reversed(names) if name), "")
-        found.append("" if result.reduced or result.along else last)
+        place = horner(result.placements[0].index[id(result.value)], result.value.shape)
+        found.append("" if result.reduced or result.along else _nearest(steps(place), rows))
     return found

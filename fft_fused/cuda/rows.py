@@ -17,6 +17,9 @@ from .indexing import Index
 from .printer import Printer
 from .reductions import is_inline
 from .relation import Placement
+from .row_fft import Side
+from .row_groups import Group, group_of
+from .row_roots import RowPrinter
 
 ELEMENT = "e"
 REDUCTIONS = ("sum", "prod", "max", "min", "any", "all")
@@ -34,10 +37,10 @@ class Result:
     ``output``.
 
     ``spectra`` are the transforms it is made of, by number; ``placements`` say where the elements
-    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over;
-    ``along`` says that it runs over the elements of a row. A *gathered* result reads any elements
-    of its row: ``rows`` are the axes of the batch that its axes stand for, "" for those within a
-    row.
+    of the last of them go; ``reduced`` names the axes of the batch that a reduction runs over, or
+    it runs over a ``group`` of neighbours, or ``along`` the elements of a row. A *gathered* result
+    reads any elements of its row: ``rows`` are the axes of the batch that its axes stand for, ""
+    for those within a row.
     """
 
     output: Node
@@ -45,6 +48,7 @@ class Result:
     spectra: tuple[int, ...]
     placements: tuple[Placement, ...]
     reduced: tuple[str, ...] = ()
+    group: Group | None = None
     along: bool = False
     rows: tuple[str, ...] = ()
 
@@ -183,6 +187,9 @@ def _reduction(
     if len(placements) > 1:
         return "a reduction of parts"
     index = placements[0].index[id(value)]
+    group = group_of(output, index)
+    if group is not None and len(placements[0].guards) <= 1:
+        return Result(output, value, spectra, placements, group=group)
     reduced = {index[a] for a in axes if index[a] != "0"}
     kept = {index[a] for a in range(value.ndim) if a not in axes}
     if any(ELEMENT in mentioned(text) for text in reduced):
@@ -300,16 +307,21 @@ def _try(rows: Rows, number: int) -> tuple[set[int], set[int]]:
 
 
 def load_printer(
-    rows: Rows, number: int, strides: dict[int, tuple[int, ...]], text: Callable[[int, str], str]
-) -> Printer:
+    rows: Rows,
+    number: int,
+    strides: dict[int, tuple[int, ...]],
+    text: Callable[[int, str], str],
+    side: Side | None = None,
+) -> RowPrinter:
     """A printer of what transform ``number`` reads.
 
-    ``text`` gives that of an element of an earlier transform, by its number.
+    ``text`` gives that of an element of an earlier transform, by its number; ``side`` tells which
+    elements a thread reads.
     """
     problem = rows.problem
     names = {id(n): f"p{k}" for k, n in enumerate(problem.inputs)}
     zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
-    printer = Printer(names, strides or zeros, indent=0)
+    printer = RowPrinter(names, strides or zeros, indent=0, side=side, element_name=ELEMENT)
     for earlier in range(number):
         printer.held[id(rows.transforms[earlier])] = partial(_read, rows, earlier, text)
     return printer

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from ..expr.chain import Problem
 from ..runtime.machine import Machine
 
@@ -62,6 +64,10 @@ class Engine(Protocol):
 
     name: str
     signature: str
+
+    @property
+    def fits(self) -> Callable[[int, np.dtype], bool] | None:
+        """Does a complex transform of a length and a dtype fit its kernels? None: no limit."""
 
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """Can this engine run the problem, and at what cost? Pure and fast; None: not my kind."""

@@ -49,6 +49,7 @@ class CufftCallbacks:
 
     name = "cufft_callbacks"
     signature = "cufft_callbacks/1"
+    fits = None
 
     def available(self) -> str:
         """Empty with a usable GPU and a cuFFT that takes callbacks."""

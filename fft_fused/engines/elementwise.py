@@ -29,6 +29,7 @@ class Elementwise:
 
     name = "elementwise"
     signature = "elementwise/1"
+    fits = None
 
     def available(self) -> str:
         """Empty with a usable GPU and what compiles for it."""

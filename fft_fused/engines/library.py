@@ -27,6 +27,7 @@ class Library:
 
     name = "library"
     signature = "library/2"
+    fits = None
 
     def available(self) -> str:
         """Empty with a usable GPU and cuFFT."""

@@ -49,6 +49,7 @@ class NumpyBlocked:
 
     name = "numpy_blocked"
     signature = f"numpy_blocked/1 numpy {np.__version__} scipy {scipy.__version__}"
+    fits = None
 
     def available(self) -> str:
         """Always usable."""

@@ -68,6 +68,21 @@ def _astype(node: Node) -> Callable[..., Any]:
     return call
 
 
+def _root(node: Node) -> Callable[..., Any]:
+    sign, n = node.attr
+
+    def call(a: Any, b: Any) -> Any:
+        steps = np.multiply(a, b, dtype=np.int64)
+        quarters = (4 * steps + n // 2) // n  # of a turn, so that these are exact
+        angle = (4 * steps - quarters * n) * (np.pi / (2 * n))
+        cosine, sine = np.cos(angle), np.sin(angle)
+        odd = quarters % 2 == 1
+        real, imag = np.where(odd, -sine, cosine), np.where(odd, cosine, sine)
+        return (np.where(quarters % 4 >= 2, -1, 1) * (real + sign * 1j * imag)).astype(node.dtype)
+
+    return call
+
+
 def _iota(node: Node) -> Callable[..., Any]:
     start, step, count = node.attr
     return lambda: arange(start.value, step.value, count, node.dtype)
@@ -209,6 +224,7 @@ _MAKERS: dict[str, Callable[[Node], Callable[..., Any]]] = {
     "const": lambda node: lambda: node.attr.value,
     "iota": _iota,
     "astype": _astype,
+    "root": _root,
     "getitem": _getitem,
     "update": _update,
     "reshape": lambda node: lambda x: np.reshape(x, node.shape),

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..cuda.compile import nvrtc_missing
+from ..cuda.fft.shape import shapes
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
 from ..cuda.reductions import is_inline
@@ -51,6 +54,10 @@ class OneKernel:
         """Empty with a usable GPU and what compiles for it."""
         return why_no_gpu() or nvrtc_missing()
 
+    def fits(self, length: int, dtype: np.dtype) -> bool:
+        """Does a complex transform fit a block?"""
+        return bool(shapes(length, dtype.char == "D"))
+
     def offer(self, problem: Problem, machine: Machine) -> Offer | Refusal | None:
         """Rows whose transforms fit a block, with what is around them."""
         if machine.device == "cpu" or not any(n.op == "dft" for n in problem.nodes):
@@ -62,16 +69,19 @@ class OneKernel:
         if not isinstance(rows, Rows):
             return Refusal(self.name, problem, rows or "no transform")
         strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
-        shapes = row_shapes(rows, strides, _VARIANTS)
-        if not shapes:
+        ways = row_shapes(rows, strides, _VARIANTS)
+        if not ways:
             lengths = ", ".join(str(n.attr.n) for n in rows.transforms)
-            return Refusal(self.name, problem, f"length {lengths} does not fit a block")
+            what = "a sum of neighbours" if any(r.group for r in rows.results) else ""
+            what = what or f"length {lengths}"
+            return Refusal(self.name, problem, f"{what} does not fit a block")
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
         launches = 2 if any(r.reduced for r in rows.results) else 1
-        seconds = device_cost.one_kernel_seconds(rows.transforms, read + written)
+        roots = sum(n.op == "root" for n in problem.nodes)
+        seconds = device_cost.one_kernel_seconds(rows.transforms, read + written, roots)
         cost = Cost(read, written, launches, seconds + launches * device_cost.CALL)
-        return Offer(self.name, problem, cost, True, _Detail(rows, shapes))
+        return Offer(self.name, problem, cost, True, _Detail(rows, ways))
 
     def build(self, offer: Offer) -> Launch:
         """Generate; compile and measure the shapes when first run."""

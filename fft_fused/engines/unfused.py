@@ -142,6 +142,7 @@ class Unfused:
 
     name = "unfused"
     signature = f"unfused/1 numpy {np.__version__} scipy {scipy.__version__}"
+    fits = None
 
     def available(self) -> str:
         """Always usable."""

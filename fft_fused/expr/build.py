@@ -89,6 +89,11 @@ def _infer(op: str, signature: tuple[tuple[Any, ...], ...]) -> np.dtype:
         return np.asarray(function(*map(_sample, signature))).dtype
 
 
+def root(a: Node, b: Node, sign: int, n: int, dtype: np.dtype) -> Node:
+    """``exp(sign * 2j * pi * a * b / n)`` of integers with ``0 <= a * b < n``."""
+    return Node("root", (a, b), (sign, n), broadcast_shapes("root", [a.shape, b.shape]), dtype)
+
+
 def broadcast_shapes(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """NumPy's broadcasting; ValueError in NumPy's words when shapes do not fit."""
     if len(set(shapes)) == 1:

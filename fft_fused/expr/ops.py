@@ -192,6 +192,7 @@ _ELEMENTWISE = [
     Op("cis", "elementwise", 1, cis, "exp(1j*a) of a real phase", internal=True),
     Op("divide_real", "elementwise", 2, divide_real, "a / b of a real b", internal=True),
     Op("phasor", "elementwise", 1, phasor, "exp(1j*angle(z))", internal=True),
+    Op("root", "elementwise", 2, None, "exp(+-2j pi a b / n), 0 <= a*b < n", internal=True),
     Op("call", "elementwise", -1, None, "a device function of the user's", internal=True),
 ]
 

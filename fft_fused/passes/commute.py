@@ -14,8 +14,9 @@ from ..expr import build
 from ..expr.index import sliced
 from ..expr.key import Span
 from ..expr.node import Node
-from ..expr.ops import is_elementwise
+from ..expr.ops import COMMUTATIVE_REDUCTIONS, is_elementwise
 from .motion import WITHIN_AXES, Motion, Uses
+from .surface import remap
 
 
 def factor_below_transform(node: Node, uses: Uses) -> Node | None:
@@ -107,10 +108,23 @@ def _uncropped(value: Node, axis: int, span: Span, base: Node) -> Node | None:
     return replace(value, args=tuple(args), shape=shape)
 
 
+def order_below_reduction(node: Node, uses: Uses) -> Node | None:
+    """A shift or flip of a reduced result is one before the reduction, which costs nothing there;
+    after it, it would be a kernel of its own."""
+    if node.op != "remap" or node.args[0].op not in COMMUTATIVE_REDUCTIONS:
+        return None
+    (axis, mapping, _), inner = node.attr, node.args[0]
+    if mapping.fills or uses(inner) > 1 or mapping.size != mapping.extent:
+        return None
+    kept = [a for a in range(inner.args[0].ndim) if a not in inner.attr[0]]
+    return replace(inner, args=(remap(inner.args[0], kept[axis], mapping),))
+
+
 FOR_LIBRARY: tuple[Motion, ...] = (
     *WITHIN_AXES,
     factor_below_transform,
     new_axis_below_transform,
     join_below_transform,
     assignment_as_choice,
+    order_below_reduction,
 )

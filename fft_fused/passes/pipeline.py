@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from ..engines import Engine, Launch, Offer, registry
+from ..errors import NotFusedError
 from ..expr.chain import Program
 from ..expr.node import Expr, walk
+from ..expr.ops import OPS
 from ..options import Options, current
 from ..runtime.cache import Cache
 from ..runtime.device import resources_now
@@ -16,6 +18,7 @@ from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
 from .commute import FOR_LIBRARY
 from .device import for_library, with_addresses, without_cosines
+from .long import split_long
 from .lower import lower
 from .normalize import normalize
 from .partition import partition
@@ -60,27 +63,71 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     if options.engine == "unfused" or any(n.size == 0 for n in walk(expr.outputs)):
         return _as_recorded(expr, engines, machine)
     on_device = machine.device != "cpu"
-    if on_device:
-        normal = with_addresses(for_library(normalize(expr, FOR_LIBRARY)))
-        program = partition(normal, loads=True, tables=tables(normal))
-    else:
-        program = partition(normalize(expr))
     allowed = [e for e in engines if _is_allowed(e.name, options.engine, on_device)]
     if options.engine is not None:
         machine = machine.preferring(options.engine)
+    programs = _on_device(expr, allowed) if on_device else (partition(normalize(expr)),)
     count = _RIVALS if on_device and options.engine is None else 1
-    selections = select(program, allowed, machine, options.strict, count)
+    found = _cheapest(programs, allowed, machine, options.strict, count)
     built: dict[int, Launch] = {}
     best, *others = (
         lower(expr, program, s, engines, machine.workers, built)
-        for s in selections
-        if s.seconds <= _WORTH_A_TRY * selections[0].seconds
+        for program, s in found
+        if s.seconds <= _WORTH_A_TRY * found[0][1].seconds
     )
     if on_device and options.engine is None and not options.strict:
         recorded = _as_recorded(expr, engines, machine)
         if recorded.seconds < _WORTH_A_TRY * best.seconds and len(recorded.steps):
             others.append(recorded)
     return replace(best, rivals=tuple(others))
+
+
+def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:
+    """The expression for engines of a GPU; where one does short transforms only and there is
+    something to fuse with a long one, once more with long ones split."""
+    normal = for_library(normalize(expr, FOR_LIBRARY))
+    forms = [normal]
+    if any(OPS[n.op].kind not in ("transform", "leaf") for n in walk(normal.outputs)):
+        forms += [split_long(normal, e.fits) for e in engines if e.fits is not None]
+    forms = [normal, *(normalize(f, FOR_LIBRARY) for f in forms if f is not normal)]
+    forms = [with_addresses(f) for f in forms]
+    return tuple(partition(f, loads=True, tables=tables(f)) for f in forms)
+
+
+def _cheapest(
+    programs: Sequence[Program],
+    engines: Sequence[Engine],
+    machine: Machine,
+    strict: bool,
+    count: int,
+) -> list[tuple[Program, Selection]]:
+    """The cheapest ways to run the programs, with the best of each while there is room.
+
+    Raises
+    ------
+    NotFusedError
+        When none of them can be run under ``strict``.
+    """
+    firsts: list[tuple[Program, Selection]] = []
+    others: list[tuple[Program, Selection]] = []
+    faults: list[NotFusedError] = []
+    for program in programs:
+        try:
+            first, *rest = select(program, engines, machine, strict, count)
+        except NotFusedError as error:
+            faults.append(error)
+            continue
+        firsts.append((program, first))
+        others += [(program, s) for s in rest]
+    if not firsts:
+        raise faults[0]
+    room = max(0, count - len(firsts))
+    found = [*firsts, *sorted(others, key=_price)[:room]]
+    return sorted(found, key=_price)[:count]
+
+
+def _price(way: tuple[Program, Selection]) -> float:
+    return way[1].price
 
 
 def _is_allowed(name: str, wanted: str | None, on_device: bool) -> bool:
@@ -98,5 +145,6 @@ def _as_recorded(expr: Expr, engines: tuple[Engine, ...], machine: Machine) -> P
         offer = unfused.offer(program.problem(0, len(program.steps)), machine)
         assert isinstance(offer, Offer)
         offers = (offer,)
-    selection = Selection(offers, (), sum(o.cost.seconds for o in offers))
+    seconds = sum(o.cost.seconds for o in offers)
+    selection = Selection(offers, (), seconds, seconds)
     return lower(expr, program, selection, engines, machine.workers)

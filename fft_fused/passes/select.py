@@ -11,16 +11,19 @@ from ..expr.chain import Program
 from ..runtime.machine import Machine
 
 MAX_RUN = 32
+_ALIKE = 2
 _SECOND_BEST, _LAST_RESORT = 1e3, 1e7  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The offers taken, in order; every offer and refusal that was not; seconds by the model."""
+    """The offers taken, in order; every offer and refusal that was not; seconds by the model, and
+    these with what is charged for engines that are not wanted."""
 
     offers: tuple[Offer, ...]
     others: tuple[Offer | Refusal, ...]
     seconds: float
+    price: float
 
 
 def select(
@@ -50,7 +53,7 @@ def select(
             for offer in _rivals(_offers(program, first, stop, engines, machine, asked), count)
             for so_far in best[first]
         ]
-        best[stop] = sorted(found, key=lambda c: c.price)[:count]
+        best[stop] = _distinct(sorted(found, key=lambda c: c.price))[:count]
     assert best[steps], "the unfused engine covers everything"
     limit = best[steps][0].price + _SECOND_BEST
     return tuple(_selection(c, asked, strict) for c in best[steps] if c.price < limit)
@@ -62,12 +65,25 @@ class _Cover:
     offers: tuple[Offer, ...]
 
 
+def _distinct(covers: Sequence[_Cover]) -> list[_Cover]:
+    """The best two of each sequence of engines: more would hardly differ."""
+    seen: dict[tuple[str, ...], int] = {}
+    found = []
+    for cover in covers:
+        engines = tuple(o.engine for o in cover.offers)
+        seen[engines] = seen.get(engines, 0) + 1
+        if seen[engines] <= _ALIKE:
+            found.append(cover)
+    return found
+
+
 def _selection(cover: _Cover, asked: Sequence[Offer | Refusal], strict: bool) -> Selection:
     taken = {id(o) for o in cover.offers}
     others = tuple(a for a in asked if id(a) not in taken)
     if strict:
         _check_fused(cover.offers, others)
-    return Selection(cover.offers, others, sum(o.cost.seconds for o in cover.offers))
+    seconds = sum(o.cost.seconds for o in cover.offers)
+    return Selection(cover.offers, others, seconds, cover.price)
 
 
 def _price(offer: Offer, machine: Machine, strict: bool) -> float:

@@ -61,11 +61,15 @@ def callback_seconds(nodes: Sequence[Node], load: bool) -> float:
 
 
 _FFT_SECONDS = ((256, 0.42), (512, 0.5), (1024, 0.54), (4096, 0.6), (8192, 1.05), (math.inf, 1.25))
+_ROOT_SECONDS = 0.15  # a twiddle factor, from its count of instructions
 
 
-def one_kernel_seconds(nodes: Sequence[Node], moved: int) -> float:
-    """Our own FFTs in one kernel: memory and arithmetic overlap in part."""
-    work = sum(_row(_FFT_SECONDS, n.attr.n) * max(n.size, n.args[0].size) for n in nodes)
+def one_kernel_seconds(nodes: Sequence[Node], moved: int, roots: int = 0) -> float:
+    """Our own FFTs in one kernel, an element's twiddle factors being ``roots``: memory and
+    arithmetic overlap in part."""
+    sizes = [max(n.size, n.args[0].size) for n in nodes]
+    work = sum(_row(_FFT_SECONDS, n.attr.n) * s for n, s in zip(nodes, sizes, strict=True))
+    work += _ROOT_SECONDS * roots * sizes[0]
     work *= 1e-3 / 2**28 * (2 if nodes[0].dtype.char in "dD" else 1)
     memory = moved / COPY_RATE
     return max(work, memory) + 0.25 * min(work, memory)

@@ -11,10 +11,19 @@ import scipy.fft
 
 from fft_fused.cuda.in_flight import by_value
 from fft_fused.cuda.row_fft import row_table
+from fft_fused.engines import registry
 from fft_fused.engines.cufft_callbacks import block_words
 from fft_fused.engines.unfused import Steps
 from fft_fused.options import options
+from fft_fused.passes.commute import FOR_LIBRARY
+from fft_fused.passes.device import for_library, with_addresses
+from fft_fused.passes.long import split_long
+from fft_fused.passes.lower import lower
+from fft_fused.passes.normalize import normalize
+from fft_fused.passes.partition import partition
 from fft_fused.passes.pipeline import make_plan
+from fft_fused.passes.select import select
+from fft_fused.passes.tables import tables
 from fft_fused.passes.trace import collect
 from fft_fused.runtime.machine import here
 
@@ -40,6 +49,17 @@ def planned(values, engine):
 def _alignment(array):
     address = array.__array_interface__["data"][0]
     return min(16, address & -address)
+
+
+def planned_long(values, fits):
+    """The plan of ``planned`` for kernels of our own, transforms that do not fit being split."""
+    expr, sources = collect([v.node for v in values])
+    expr = replace(expr, operands=tuple(replace(o, device="cuda:0") for o in expr.operands))
+    normal = for_library(normalize(expr, FOR_LIBRARY))
+    made = with_addresses(normalize(split_long(normal, fits), FOR_LIBRARY))
+    program = partition(made, loads=True, tables=tables(made))
+    selection, *_ = select(program, registry(), here("cuda:0").preferring("one_kernel"))
+    return lower(expr, program, selection, registry(), 1), [s.array for s in sources]
 
 
 def on_host(expr):

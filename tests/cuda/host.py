@@ -19,6 +19,10 @@ using std::isfinite; using std::isinf; using std::signbit;
 #define __forceinline__
 struct alignas(8) float2 { float x, y; };
 struct alignas(16) double2 { double x, y; };
+static inline void sincospi(double x, double* s, double* c) {
+  *s = (double)sinl(3.14159265358979323846L * x); *c = (double)cosl(3.14159265358979323846L * x); }
+static inline void sincospif(float x, float* s, float* c) {
+  double a, b; sincospi(x, &a, &b); *s = (float)a; *c = (float)b; }
 static inline float2 make_float2(float x, float y) { float2 z = {x, y}; return z; }
 static inline double2 make_double2(double x, double y) { double2 z = {x, y}; return z; }
 """

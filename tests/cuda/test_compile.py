@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fft_fused import lazy, xp
+from fft_fused import fft, lazy, xp
 from fft_fused.cuda import kernels
 from fft_fused.cuda.compile import LTO, CompileError, arch_for, compile_source
 
@@ -78,3 +78,11 @@ def test_a_later_gpu_gets_ptx_of_the_newest_one_known():
     assert b".target" in compile_source("__global__ void k() {}", arch_for("999"))
     with pytest.raises(CompileError, match="has no code for a GPU of compute capability 3.5"):
         arch_for("35")
+
+
+def test_kernels_of_long_transforms():
+    values = [(abs(fft(lazy(np.zeros((2, 1 << 18), "c8")) * 2)) ** 2)[:, 4096:-4096]]
+    plan, _ = emulate.planned([v.reshape(2, -1, 8).sum(axis=-1) for v in values], "one_kernel")
+    for launch in plan.launches:
+        kernel = launch.run.variants[0].kernel
+        assert compile_source(kernel.source, "sm_90")
