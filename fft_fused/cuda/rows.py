@@ -188,7 +188,7 @@ def _reduction(
         return "a reduction of parts"
     index = placements[0].index[id(value)]
     group = group_of(output, index)
-    if group is not None and len(placements[0].guards) <= 1:
+    if group is not None and is_inline(output) and len(placements[0].guards) <= 1:
         return Result(output, value, spectra, placements, group=group)
     reduced = {index[a] for a in axes if index[a] != "0"}
     kept = {index[a] for a in range(value.ndim) if a not in axes}

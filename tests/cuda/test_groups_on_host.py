@@ -54,14 +54,14 @@ FUSED = {
     "rows written side by side": lambda: (
         power(fft(CUBE)).transpose(0, 2, 1).reshape(3, 64, 4, 8).sum(axis=-1)
     ),
+    "shifted rows": lambda: fftshift(power(fft(Z)), axes=1).reshape(5, 16, 4).sum(axis=-1),
+    "interleaved elements": lambda: power(fft(Z)).reshape(5, 4, 16).sum(axis=1),
+    "reversed": lambda: xp.flip(power(fft(Z)), 1).reshape(5, 16, 4).sum(axis=-1),
 }
 APART = {
     "columns but the first few": lambda: (
         power(fft(TALL, axis=0)[:, 4:20]).reshape(64, 2, 8).sum(axis=-1)
     ),
-    "shifted rows": lambda: fftshift(power(fft(Z)), axes=1).reshape(5, 16, 4).sum(axis=-1),
-    "interleaved elements": lambda: power(fft(Z)).reshape(5, 4, 16).sum(axis=1),
-    "reversed": lambda: xp.flip(power(fft(Z)), 1).reshape(5, 16, 4).sum(axis=-1),
     "more columns than a block has": lambda: (
         power(fft(lazy(array(64, 256)), axis=0)).reshape(64, 2, 128).sum(axis=-1)
     ),
