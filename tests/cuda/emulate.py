@@ -28,10 +28,20 @@ _TYPES = {"F": "float2", "D": "double2", "f": "float", "d": "double"}
 def planned(values, engine):
     """The plan of lazy host arrays as if they were on a GPU, and their arrays."""
     expr, sources = collect([v.node for v in values])
-    expr = replace(expr, operands=tuple(replace(o, device="cuda:0") for o in expr.operands))
+    arrays = [s.array for s in sources]
+    specs = [
+        replace(o, device="cuda:0", alignment=_alignment(a))
+        for o, a in zip(expr.operands, arrays, strict=True)
+    ]
+    expr = replace(expr, operands=tuple(specs))
     with options(engine=engine) as chosen:
         plan = make_plan(expr, here("cuda:0"), chosen)
-    return plan, [s.array for s in sources]
+    return plan, arrays
+
+
+def _alignment(array):
+    address = array.__array_interface__["data"][0]
+    return 16 if address % 16 == 0 else address & -address
 
 
 def on_host(expr):
