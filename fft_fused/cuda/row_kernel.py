@@ -36,6 +36,7 @@ _MACROS = r"""
 #endif
 #define ROW_KERNEL static void
 #define BLOCK static Registers all_[THREADS]; alignas(16) static char shared_[SHARED]; \
+  __builtin_memset(all_, 0xFF, sizeof all_); __builtin_memset(shared_, 0xFF, SHARED); \
   const index_t group_ = block_x_, split_ = block_y_, splits_ = grid_y_;
 #define PHASE for (int place_ = 0; place_ < THREADS; ++place_) { \
   const int thread_ = thread_order_(place_); Registers& r = all_[thread_];
