@@ -132,13 +132,15 @@ class Block:
 
     @property
     def is_possible(self) -> bool:
-        """Is every value that goes through shared memory read before its place is taken, and does
-        a block have the neighbours that are reduced to one?"""
+        """Is every value that goes through shared memory read before its place is taken, do
+        spectra that are joined lie in the same registers, and does a block have the neighbours
+        that are reduced to one?"""
         if not all(self._has_group(r) for r in self.rows.results):
             return False
         staged = self.staged
         late = {k for n, read in enumerate(self.rows.reads) for k in read if k != n - 1}
-        return not staged & late
+        joined = ((k, r.last) for r in self.rows.results for k in r.spectra)
+        return not staged & late and all(_alike(self.after(k), self.after(j)) for k, j in joined)
 
     def _has_group(self, result: Result) -> bool:
         group, order = result.group, self.shape.order

@@ -275,9 +275,12 @@ def _printed(
     printer.placed = {i: tuple(map(printer.index, index)) for i, index in placed.items()}
     own = printer.placed.get(id(result.value), placement.index[id(result.value)])
     value = printer.element(result.value, own)
-    inside = result.reduced or result.along or result.group
-    place = "" if inside else indexing.horner(own, result.output.shape)
-    return printer, value, place
+    if result.reduced or result.along or result.group:
+        return printer, value, ""
+    if result.output is not result.value:  # over axes of one element
+        value = combination(result.output).format(identity(result.output), value)
+    shape = [result.value.shape[a] for a in result.axes]
+    return printer, value, indexing.horner([own[a] for a in result.axes], shape)
 
 
 def _side_by_side(result: Result) -> bool:

@@ -29,7 +29,10 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     columns = read != ELEMENT
     lead = read if columns else next((w for w in written if w not in ("", ELEMENT)), "")
     order = (*(n for n in rows.batch if n != lead), *((lead,) if lead in rows.batch else ()))
-    other = tuple(w not in ("", read) and (read == ELEMENT or w == ELEMENT) for w in written)
+    other = tuple(
+        len(result.spectra) == 1 and w not in ("", read) and ELEMENT in (read, w)
+        for result, w in zip(rows.results, written, strict=True)
+    )
     groups = [r.group for r in rows.results]
     crossed = tuple(o or g is not None for o, g in zip(other, groups, strict=True))
     along = any(other) or any(g is not None and g.name != ELEMENT for g in groups)
@@ -57,9 +60,7 @@ def _equal_threads(rows: Rows) -> Iterator[tuple[RowFFT, ...]]:
     """FFTs of all transforms that use the same number of threads."""
     choices = [_of_few_registers(row_ffts(n)) for n in rows.transforms]
     for first in choices[0]:
-        others = [
-            next((f for f in some if f.threads == first.threads), None) for some in choices[1:]
-        ]
+        others = [_like(first, some) for some in choices[1:]]
         if all(f is not None for f in others):
             yield (first, *(f for f in others if f is not None))
 
@@ -67,6 +68,11 @@ def _equal_threads(rows: Rows) -> Iterator[tuple[RowFFT, ...]]:
 def _of_few_registers(ffts: tuple[RowFFT, ...]) -> tuple[RowFFT, ...]:
     """Those that leave registers for what is around them, if there are any."""
     return tuple(f for f in ffts if f.registers <= _MOST_REGISTERS) or ffts
+
+
+def _like(first: RowFFT, some: tuple[RowFFT, ...]) -> RowFFT | None:
+    """The FFT itself, or another one of as many threads."""
+    return first if first in some else next((f for f in some if f.threads == first.threads), None)
 
 
 def _together(

@@ -91,13 +91,12 @@ def _added_rows(block: Block, k: int, shared: str) -> list[str]:
 def _partial(block: Block, k: int, value: str) -> list[str]:
     """A total to its place among the partial results."""
     result = block.rows.results[k]
-    (placement,) = result.placements
-    axes = [a for a in range(result.value.ndim) if a not in result.output.attr[0]]
-    index = placement.index[id(result.value)]
-    place = indexing.horner([index[a] for a in axes], [result.value.shape[a] for a in axes])
+    index = result.placements[0].index[id(result.value)]
+    shape = [result.value.shape[a] for a in result.axes]
+    place = indexing.horner([index[a] for a in result.axes], shape)
     text = f"out{k}[split_ * {result.output.size} + {place}] = "
     text += f"{stored(value, result.output.dtype)};"
-    guard = " && ".join(f"({g})" for g in placement.guards)
+    guard = " && ".join(f"({g})" for g in result.kept_guards)
     return [f"if ({guard}) {text}" if guard else text]
 
 

@@ -68,6 +68,18 @@ class Result:
         """The transform after which the result is known."""
         return max(self.spectra)
 
+    @property
+    def axes(self) -> list[int]:
+        """The axes of the value that the output has."""
+        gone = () if self.output is self.value else self.output.attr[0]
+        return [a for a in range(self.value.ndim) if a not in gone]
+
+    @property
+    def kept_guards(self) -> list[str]:
+        """The conditions under which a total is used, not only an element of it."""
+        (placement,) = self.placements
+        return [g for g in placement.guards if not mentioned(g) & set(self.reduced)]
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -117,6 +129,8 @@ def rows_of(problem: Problem) -> Rows | str | None:
         if isinstance(result, str):
             return result
         results.append(result)
+    if len({r.reduced for r in results if r.reduced}) > 1:
+        return "reductions over different axes"
     found = Rows(problem, transforms, axis, batch, tuple(results))
     try:
         tries = [_try(found, number) for number in range(len(transforms))]
@@ -188,7 +202,8 @@ def _reduction(
         return "a reduction of parts"
     index = placements[0].index[id(value)]
     group = group_of(output, index)
-    if group is not None and is_inline(output) and len(placements[0].guards) <= 1:
+    alone = len(spectra) == 1 and len(placements[0].guards) <= 1
+    if group is not None and is_inline(output) and alone:
         return Result(output, value, spectra, placements, group=group)
     reduced = {index[a] for a in axes if index[a] != "0"}
     kept = {index[a] for a in range(value.ndim) if a not in axes}
@@ -198,7 +213,9 @@ def _reduction(
         return f"{output.op} over rows"
     if not all(text.isidentifier() and text != ELEMENT for text in reduced):
         return "a reduction along the transform"
-    if any(mentioned(text) & reduced for text in kept):
+    guards = [{w for w in mentioned(g) if not w.isdigit()} for g in placements[0].guards]
+    mixed = any(words & reduced and not words <= reduced for words in guards)
+    if mixed or any(mentioned(text) & reduced for text in kept):
         return "a reduction over a part of an axis"
     return Result(output, value, spectra, placements, tuple(sorted(reduced)))
 

@@ -16,7 +16,7 @@ from ..cuda.launch import Function
 from ..cuda.printer import unsupported
 from ..cuda.reductions import is_inline
 from ..cuda.row_block import RowShape
-from ..cuda.row_fft import RowFFT, row_table
+from ..cuda.row_fft import RowFFT, row_ffts, row_table
 from ..cuda.row_kernel import RowKernel, row_kernel
 from ..cuda.row_shapes import row_shapes
 from ..cuda.rows import Rows, rows_of
@@ -71,10 +71,7 @@ class OneKernel:
         strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
         ways = row_shapes(rows, strides, _VARIANTS)
         if not ways:
-            lengths = ", ".join(str(n.attr.n) for n in rows.transforms)
-            what = "a sum of neighbours" if any(r.group for r in rows.results) else ""
-            what = what or f"length {lengths}"
-            return Refusal(self.name, problem, f"{what} does not fit a block")
+            return Refusal(self.name, problem, _misfit(rows))
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
         launches = 2 if any(r.reduced for r in rows.results) else 1
@@ -92,12 +89,23 @@ class OneKernel:
 ONE_KERNEL = OneKernel()
 
 
+def _misfit(rows: Rows) -> str:
+    """Why the transforms have no FFTs in one block."""
+    long = [n.attr.n for n in rows.transforms if not row_ffts(n)]
+    if long:
+        return f"length {long[0]} does not fit a block"
+    if any(r.group for r in rows.results):
+        return "a sum of neighbours does not fit a block"
+    lengths = ", ".join(str(n.attr.n) for n in rows.transforms)
+    return f"no FFTs of lengths {lengths} go together in a block"
+
+
 def _limits(problem: Problem) -> str:
     for node in problem.nodes:
         if node.op == "dft":
             continue
         if OPS[node.op].kind == "reduce":
-            if node not in problem.outputs and not is_inline(node):
+            if problem.users[id(node)] and not is_inline(node):
                 return f"{node.op} of many elements in the middle"
             continue
         reason = unsupported(node)
