@@ -24,6 +24,7 @@ from fft_fused import (
     rfftn,
     xp,
 )
+from fft_fused.engines import one_kernel
 from fft_fused.engines.unfused import evaluate
 from tests.programs import assert_equal_to_numpy, programs, quiet
 
@@ -105,9 +106,10 @@ def _frames():
     return xp.lib.stride_tricks.sliding_window_view(lazy(array(64, dtype="f4")), 8)[::4]
 
 
-@pytest.mark.parametrize("engine", ["cufft_callbacks", "library"])
+@pytest.mark.parametrize("engine", ["cufft_callbacks", "library", "one_kernel"])
 @pytest.mark.parametrize("name", VALUES)
-def test_plans_equal_numpy(name, engine):
+def test_plans_equal_numpy(name, engine, monkeypatch):
+    monkeypatch.setattr(one_kernel, "_VARIANTS", 2)  # compiling takes most of the time
     value = VALUES[name]()
     plan, arrays = emulate.planned([value], engine)
     (got,) = emulate.run(plan, arrays)
@@ -138,6 +140,16 @@ def test_plans_equal_numpy(name, engine):
 def test_what_goes_into_callbacks(name, wanted):
     plan, _ = emulate.planned([VALUES[name]()], "cufft_callbacks")
     assert [launch.engine for launch in plan.launches][-len(wanted) :] == wanted
+
+
+@settings(max_examples=25)
+@given(programs(empty=False))
+def test_random_programs_in_one_kernel_equal_numpy(program):
+    with quiet(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(one_kernel, "_VARIANTS", 1)
+        values = program.run([lazy(a) for a in program.inputs], xp, fft_fused)
+        plan, arrays = emulate.planned(values, "one_kernel")
+        assert_equal_to_numpy(program, emulate.run(plan, arrays))
 
 
 @settings(max_examples=60)

@@ -18,7 +18,8 @@ import scipy.fft
 import fft_fused
 from fft_fused.engines import names as engine_names
 
-ENGINES = (None, "library", "cufft_callbacks", "unfused")  # None: the planner's choice
+# None: the planner's choice
+ENGINES = (None, "library", "cufft_callbacks", "one_kernel", "unfused")
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ cupy = pytest.importorskip("cupy")
 
 POISON = 0xFF  # NaN in every float type
 LENGTHS = (7, 256, 1000, 1009, 6000, 4096, 16384, 65536, 1 << 20)
-by_engine = pytest.mark.parametrize("engine", ENGINES[:3], ids=lambda e: e or "planned")
+by_engine = pytest.mark.parametrize("engine", ENGINES[:-1], ids=lambda e: e or "planned")
 
 
 def poisoned(shape, dtype, margin):
