@@ -40,3 +40,13 @@ def test_readme_table_is_the_one_of_the_results():
 
     results = json.loads((ROOT / "benchmarks" / "results" / "numpy.json").read_text())
     assert table(results) in (ROOT / "README.md").read_text()
+
+
+def test_building_blocks_are_measured(tmp_path, capsys):
+    from benchmarks.blocks import BLOCKS, main
+
+    out = tmp_path / "blocks.json"
+    main(f"--numpy --points 4096 --lengths 64 128 --repeat 1 --json {out}".split())
+    rows = json.loads(out.read_text())["rows"]
+    assert {(r["block"], r["n"]) for r in rows} == {(b, n) for b in BLOCKS for n in (64, 128)}
+    assert all(r["ms"] > 0 for r in rows)
