@@ -8,7 +8,7 @@ that is not exact is never given to a discontinuous operation.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -541,8 +541,10 @@ KINDS = [
 
 
 @st.composite
-def programs(draw: Any, empty: bool = True, length: int = 9) -> Program:
-    """A random program of at most ``length`` steps."""
+def programs(
+    draw: Any, empty: bool = True, length: int = 9, kinds: Sequence[str] = KINDS
+) -> Program:
+    """A random program of at most ``length`` steps of these kinds."""
     program = Program()
     for _ in range(draw(st.integers(1, 3))):
         array = draw(inputs(empty))
@@ -550,7 +552,7 @@ def programs(draw: Any, empty: bool = True, length: int = 9) -> Program:
         program.values.append(Value(array.astype(array.dtype.newbyteorder("="))))
     builder = Builder(draw, program)
     for _ in range(draw(st.integers(1, length))):
-        getattr(builder, draw(st.sampled_from(KINDS)))()
+        getattr(builder, draw(st.sampled_from(kinds)))()
     if not program.steps:
         builder.add("negative", lambda xp, fft, x: abs(x), (0,), lambda out, x: 0)
     last = len(program.values) - 1

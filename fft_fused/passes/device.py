@@ -39,6 +39,7 @@ class _ForLibrary:
 
     def __init__(self, expr: Expr) -> None:
         self._users = consumers(expr.outputs)
+        self._outputs = {id(o) for o in expr.outputs}
         self._calls = self._together(expr)
         self._early = self._scaled_before(expr)
         self._done: dict[int, Node] = {}
@@ -87,11 +88,15 @@ class _ForLibrary:
             if node.op != "dft":
                 continue
             chain = [node]
-            while (below := chain[0].args[0]).op == "dft" and len(self._users[id(below)]) == 1:
+            while (below := chain[0].args[0]).op == "dft" and self._is_inner(below):
                 chain.insert(0, below)
             if is_one_call(chain):
                 found |= {id(n): tuple(chain) for n in chain}
         return found
+
+    def _is_inner(self, node: Node) -> bool:
+        """Is a value used by one transform and by nothing else?"""
+        return len(self._users[id(node)]) == 1 and id(node) not in self._outputs
 
     def _scaled_before(self, expr: Expr) -> dict[int, float]:
         """Transforms whose scale goes to the map before them, by the factor put there: those
@@ -100,7 +105,7 @@ class _ForLibrary:
         for output in expr.outputs:
             chain = []
             node = output
-            while node.op == "dft" and len(self._users[id(node)]) <= 1:
+            while node.op == "dft" and (node is output or self._is_inner(node)):
                 chain.append(node)
                 node = node.args[0]
             kinds = {n.attr.kind for n in chain}
