@@ -118,12 +118,44 @@ _INTEGER = {
 _UNORDERED = {"less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "clip"}
 
 
+_WIDE = "(unsigned long long)"
+_SIGNED_FIRST = {
+    "equal": f"({{0}} >= 0 && {_WIDE}{{0}} == {{1}})",
+    "not_equal": f"({{0}} < 0 || {_WIDE}{{0}} != {{1}})",
+    "less": f"({{0}} < 0 || {_WIDE}{{0}} < {{1}})",
+    "less_equal": f"({{0}} < 0 || {_WIDE}{{0}} <= {{1}})",
+    "greater": f"({{0}} >= 0 && {_WIDE}{{0}} > {{1}})",
+    "greater_equal": f"({{0}} >= 0 && {_WIDE}{{0}} >= {{1}})",
+}
+_TURNED = {
+    "equal": "equal",
+    "not_equal": "not_equal",
+    "less": "greater",
+    "greater": "less",
+    "less_equal": "greater_equal",
+    "greater_equal": "less_equal",
+}
+
+
+def _mixed_signs(node: Node) -> str | None:
+    """A comparison of a signed integer with an unsigned one, by value as in NumPy."""
+    kinds = "".join(a.dtype.kind for a in node.args)
+    if node.op not in _TURNED or kinds not in ("iu", "ui"):
+        return None
+    if kinds == "iu":
+        return _SIGNED_FIRST[node.op]
+    return _SIGNED_FIRST[_TURNED[node.op]].format("{1}", "{0}")
+
+
 def template(node: Node) -> str | None:
     """The expression of an operator for the dtype of its arguments; None when there is none."""
     if node.op == "root":
         sign, n = node.attr
         return _root(sign, n, node.dtype)
     dtype = node.args[-1 if node.op == "where" else 0].dtype
+    mixed = _mixed_signs(node)
+    if mixed is not None:
+        return mixed
     if dtype.kind == "c":
         if node.op in _UNORDERED or node.op.startswith(("bitwise", "logical", "inv")):
             return None

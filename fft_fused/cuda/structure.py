@@ -100,9 +100,10 @@ def _concat(printer: Printer, node: Node, index: indexing.Index) -> str:
     name = f"v{printer.count}"
     printer.count += 1
     printer.say(f"{register_type(node.dtype)} {name};")
-    for place, part in enumerate(node.args):
+    parts = [part for part in node.args if part.shape[axis]]
+    for place, part in enumerate(parts):
         high = low + part.shape[axis]
-        last = place == len(node.args) - 1
+        last = place == len(parts) - 1
         word = "if" if place == 0 else "else if"
         condition = "" if last and place else f" ({index[axis]} < {high})"
         known, printer.known = printer.known, dict(printer.known)

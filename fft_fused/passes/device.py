@@ -16,7 +16,7 @@ from ..expr.spectrum import REAL_TO_REAL
 from .commute import FOR_LIBRARY
 from .cosine import as_fourier
 from .normalize import normalize
-from .surface import remap
+from .surface import remap, to_normal_form
 
 MOST_CALLS = 8  # of a library transform, over columns side by side
 
@@ -128,7 +128,7 @@ def without_cosines(expr: Expr) -> Expr:
         args = tuple(done[id(a)] for a in node.args)
         fresh = node if args == node.args else replace(node, args=args)
         cosine = node.op == "transform" and node.attr.name in REAL_TO_REAL
-        done[id(node)] = as_fourier(fresh) if cosine else fresh
+        done[id(node)] = as_fourier(to_normal_form(fresh)) if cosine else fresh
     return replace(expr, outputs=tuple(done[id(o)] for o in expr.outputs))
 
 

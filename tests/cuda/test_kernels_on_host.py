@@ -17,7 +17,7 @@ from fft_fused.passes.normalize import normalize
 from fft_fused.passes.trace import collect
 from tests.programs import programs, quiet
 
-from . import host
+from . import emulate, host
 
 pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
 RNG = np.random.default_rng(0)
@@ -198,3 +198,14 @@ def test_random_maps(program):
             continue
         with quiet():
             check(value, tolerance={"f": 1e-4, "F": 1e-4, "e": 2e-2}.get(output.dtype.char, 1e-9))
+
+
+@pytest.mark.parametrize("op", ["equal", "not_equal", "less", "less_equal", "greater"])
+@pytest.mark.parametrize("kinds", [("i1", "u8"), ("u8", "i8"), ("i4", "u8"), ("u2", "i1")])
+def test_signed_and_unsigned_integers_are_compared_by_value(op, kinds):
+    first = np.array([-3, -1, 0, 4, 7]).astype(kinds[0])
+    second = np.array([4, -1, 0, 4, -7]).astype(kinds[1])
+    value = getattr(xp, op)(lazy(first), lazy(second))
+    plan, arrays = emulate.planned([value], "elementwise")
+    (got,) = emulate.run(plan, arrays)
+    np.testing.assert_array_equal(got, getattr(np, op)(first, second))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.fft
 from hypothesis import given, settings
 
 import fft_fused
@@ -140,6 +141,25 @@ def test_plans_equal_numpy(name, engine, monkeypatch):
 def test_what_goes_into_callbacks(name, wanted):
     plan, _ = emulate.planned([VALUES[name]()], "cufft_callbacks")
     assert [launch.engine for launch in plan.launches][-len(wanted) :] == wanted
+
+
+@pytest.mark.parametrize("engine", ["library", "cufft_callbacks", "one_kernel"])
+def test_joined_parts_without_elements_are_left_out(engine):
+    x = array(3, 2, dtype="f4")  # its even extension is itself and nothing
+    plan, arrays = emulate.planned([fft_fused.dct(lazy(x), type=1)], engine)
+    (got,) = emulate.run(plan, arrays)
+    np.testing.assert_allclose(got, scipy.fft.dct(x, type=1), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["unfused", "library", "one_kernel"])
+@pytest.mark.parametrize("name", ["dctn", "idstn"])
+@pytest.mark.parametrize("s", [(1, 1), (3, 2), (5, 9)])
+def test_resized_cosine_transforms_equal_numpy(name, s, engine):
+    x = array(4, 6, dtype="f4")
+    plan, arrays = emulate.planned([getattr(fft_fused, name)(lazy(x), s=s)], engine)
+    (got,) = emulate.run(plan, arrays)
+    wanted = getattr(scipy.fft, name)(x.astype(float), s=s)
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5 * abs(wanted).max())
 
 
 @settings(max_examples=25)
