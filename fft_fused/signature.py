@@ -10,7 +10,14 @@ import numpy as np
 
 from .expr.node import ArraySpec
 from .lazy import LazyArray
-from .runtime.arrays import ON_DEVICE, alignment_of, as_operand, is_cupy, is_foreign_array
+from .runtime.arrays import (
+    ON_DEVICE,
+    alignment_of,
+    as_operand,
+    device_of,
+    is_cupy,
+    is_foreign_array,
+)
 from .runtime.exchange import TORCH, imported, is_torch
 
 Path = tuple[Any, ...]
@@ -88,8 +95,8 @@ class Leaves:
             value = value.copy()
         self.arrays.append(value)
         self.array_paths.append(path)
-        place = (value.device.id, alignment_of(value))
-        self.parts.append((value.dtype.char, value.shape, value.strides, place))
+        place = device_of(value), alignment_of(value)
+        self.parts.append((value.dtype.char, value.shape, value.strides, *place))
 
     def _tensor(self, value: Any, path: Path) -> None:
         array = imported(value, f"argument {path_text(path)}")
@@ -112,7 +119,7 @@ class Leaves:
             if isinstance(value, ArraySpec):
                 self.arrays.append(value)
                 self.array_paths.append(path)
-                place = () if value.device == "cpu" else (value.device,)
+                place = () if value.device == "cpu" else (value.device, value.alignment)
                 self.parts.append((value.dtype.char, value.shape, value.strides, *place))
             else:
                 self._array(as_operand(value, f"argument {path_text(path)}"), path)

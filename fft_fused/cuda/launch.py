@@ -10,49 +10,13 @@ from .kernels import Kernel
 from .link import linked
 from .user_code import Link
 
-
-def machine_code(source: str, links: tuple[Link, ...], arch: str) -> bytes:
-    """Compiled, and linked with LTO-IR of users where it calls some; or from the disk cache."""
-    return linked(source, links, arch) if links else compiled(source, arch)
-
-
 _PLAIN_SHARED = 48 * 1024
 _MOST_SHARED_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
-class LoadedKernel:
-    """A kernel, and for each device it has been loaded on its function."""
-
-    __slots__ = ("_block", "_functions", "_grid", "_lock", "kernel")
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.kernel = kernel
-        self._grid, self._block = (kernel.blocks, 1, 1), (kernel.threads, 1, 1)
-        self._functions: dict[int, Any] = {}
-        self._lock = threading.Lock()
-
-    def is_loaded(self, device: int) -> bool:
-        """Can it be started without compiling?"""
-        return device in self._functions
-
-    def load(self, device: int) -> Any:
-        """Compile, or find it in the disk cache, and load."""
-        import cupy
-
-        with self._lock, cupy.cuda.Device(device) as place:
-            if device not in self._functions:
-                module = cupy.cuda.function.Module()
-                module.load(self._code(arch_for(place.compute_capability)))
-                self._functions[device] = module.get_function(self.kernel.name)
-        return self._functions[device]
-
-    def _code(self, arch: str) -> bytes:
-        return machine_code(self.kernel.source, self.kernel.links, arch)
-
-    def __call__(self, device: int, arguments: tuple[Any, ...]) -> None:
-        """Start on the current stream; arrays go as addresses, numbers by value."""
-        function = self._functions.get(device) or self.load(device)
-        function(self._grid, self._block, arguments)
+def machine_code(source: str, links: tuple[Link, ...], arch: str) -> bytes:
+    """Compiled, and linked with LTO-IR of users where it calls some; or from the disk cache."""
+    return linked(source, links, arch) if links else compiled(source, arch)
 
 
 class Function:
@@ -100,6 +64,29 @@ class Function:
     def __call__(
         self, device: int, grid: tuple[int, int, int], threads: int, arguments: tuple[Any, ...]
     ) -> None:
-        """Start on the current stream."""
+        """Start on the current stream; arrays go as addresses, numbers by value."""
         function = self._functions.get(device) or self.load(device)
         function(grid, (threads, 1, 1), arguments, self._shared)
+
+
+class LoadedKernel:
+    """A kernel, and how it is started on each device."""
+
+    __slots__ = ("_function", "_grid", "kernel")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._function = Function(kernel.source, kernel.name, links=kernel.links)
+        self._grid = (kernel.blocks, 1, 1)
+
+    def is_loaded(self, device: int) -> bool:
+        """Can it be started without compiling?"""
+        return self._function.is_loaded(device)
+
+    def load(self, device: int) -> Any:
+        """Compile, or find it in the disk cache, and load."""
+        return self._function.load(device)
+
+    def __call__(self, device: int, arguments: tuple[Any, ...]) -> None:
+        """Start on the current stream; arrays go as addresses, numbers by value."""
+        self._function(device, self._grid, self.kernel.threads, arguments)

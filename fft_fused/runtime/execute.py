@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import device_of, is_cupy, module_of
+from .arrays import alignment_of, device_of, is_cupy, module_of
 from .device import Resources, is_out_of_memory, release_memory, resources_now
 from .plan import Plan
 
@@ -125,11 +125,17 @@ def _targets(
     for number, node, array in zip(plan.results, plan.outputs, out, strict=True):
         if array is None or number in found:
             continue
-        direct = array.dtype == node.dtype and array.flags.c_contiguous
-        direct = direct and (xp is not np or array.flags.aligned)
+        direct = array.dtype == node.dtype and array.flags.c_contiguous and _is_aligned(array)
         if direct and not any(xp.may_share_memory(array, a) for a in arrays):
             found[number] = array
     return found
+
+
+def _is_aligned(array: Any) -> bool:
+    """Kernels on a GPU store up to two elements at once, such as the two parts of a number."""
+    if is_cupy(array):
+        return alignment_of(array) % min(16, 2 * array.itemsize) == 0
+    return bool(array.flags.aligned)
 
 
 def check_out(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import fft_fused
-from fft_fused import compute, fft, fuse, lazy, xp
+from fft_fused import ArraySpec, compute, fft, fuse, lazy, xp
+from fft_fused.runtime.device import Resources
+from fft_fused.runtime.execute import execute
 from tests.pretend import cupy, on_gpu, pretending, seen
 
 __all__ = ["pretending"]
@@ -118,6 +121,35 @@ def test_out_is_where_the_result_is(pretending, result, out, text):
         result().compute(out=out())
     with pytest.raises(TypeError, match=text):
         fuse(lambda: result())(out=out())
+
+
+def test_a_plan_compiled_for_a_description_is_that_of_arrays_on_the_gpu(pretending):
+    double = fuse(lambda x: x * 2)
+    double.compile(ArraySpec(X.shape, X.dtype, X.strides, "cuda:0"))
+    double(on_gpu(X))
+    assert double.trace_count == 1
+    double(on_gpu(np.zeros(13))[1:].reshape(3, 4))
+    assert double.trace_count == 2  # these lie at another alignment
+
+
+@pytest.mark.parametrize(("skipped", "direct"), [(0, True), (1, False), (2, True)])
+def test_launches_write_only_into_arrays_that_lie_well(monkeypatch, skipped, direct):
+    given = []
+
+    class Launch:
+        def run(self, inputs, outputs, resources):
+            given.extend(outputs)
+            return [on_gpu(np.full((3, 4), 2, np.float32))]
+
+    x = np.ones((3, 4), np.float32)
+    plan = fuse(lambda x: x * 2).compile(ArraySpec(x.shape, x.dtype, x.strides, "cuda:0"))
+    plan = replace(plan, steps=tuple(replace(s, launch=Launch()) for s in plan.steps))
+    memory = on_gpu(np.zeros(12 + skipped, np.float32))
+    out = memory[skipped:].reshape(3, 4)
+    monkeypatch.setitem(execute.__globals__, "resources_now", Resources)
+    monkeypatch.setattr(cupy, "copyto", lambda target, source, casting: None)
+    execute(plan, [on_gpu(x)], out=[out])
+    assert [o is out for o in given] == [direct]
 
 
 def test_out_of_eager_transforms(pretending):
