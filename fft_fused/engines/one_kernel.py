@@ -32,6 +32,7 @@ from . import Cost, Launch, Offer, Refusal
 from .elementwise import as_argument, has_copied_view, strides_of
 
 _VARIANTS = 4
+_WORTH_MEASURING = 16 << 20  # bytes; less is done in microseconds, and building takes longer
 _LAPS = 3
 _COMBINE_COLUMNS = 32
 _COMBINE_THREADS = 256
@@ -69,11 +70,11 @@ class OneKernel:
         if not isinstance(rows, Rows):
             return Refusal(self.name, problem, rows or "no transform")
         strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
-        ways = row_shapes(rows, strides, _VARIANTS)
-        if not ways:
-            return Refusal(self.name, problem, _misfit(rows))
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
+        ways = row_shapes(rows, strides, _VARIANTS if read + written > _WORTH_MEASURING else 1)
+        if not ways:
+            return Refusal(self.name, problem, _misfit(rows))
         launches = 2 if any(r.reduced for r in rows.results) else 1
         roots = sum(n.op == "root" for n in problem.nodes)
         seconds = device_cost.one_kernel_seconds(rows.transforms, read + written, roots)
