@@ -49,10 +49,18 @@ def _cached(
 
     def make() -> bytes:
         own = compile_source(source, source_arch or arch, LTO)
-        images = [(FILE, own), *((link.name, link.ltoir) for link in links)]
+        images = [(FILE, own), *_once(links)]
         return _link(linker, images, links, arch, form)
 
     return disk_cache().get(key, make)
+
+
+def _once(links: Sequence[Link]) -> list[tuple[str, bytes]]:
+    """LTO-IR with the names of the functions that are taken from it."""
+    names: dict[bytes, list[str]] = {}
+    for link in links:
+        names.setdefault(link.ltoir, []).append(link.name)
+    return [(", ".join(of), ltoir) for ltoir, of in names.items()]
 
 
 def _link(

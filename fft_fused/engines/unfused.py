@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -18,7 +19,7 @@ from ..expr.ops import VIEWS
 from ..runtime import device_cost
 from ..runtime.arrays import copy_with_layout, module_of
 from ..runtime.cost import node_seconds, touched_bytes
-from ..runtime.device import Resources
+from ..runtime.device import Resources, after_other_streams
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer
 from .numpy_ops import node_function
@@ -63,9 +64,11 @@ def evaluate(
     }
     xp = module_of(expr.device)
     run = Steps([n for n in nodes if id(n) not in leaves], expr.outputs, xp)
+    with after_other_streams() if xp is not np else nullcontext():
+        results = run(leaves)
     return tuple(
         _owned(xp.asarray(v, o.dtype), [*arrays], xp)
-        for v, o in zip(run(leaves), expr.outputs, strict=True)
+        for v, o in zip(results, expr.outputs, strict=True)
     )
 
 
@@ -184,7 +187,8 @@ class Unfused:
 
         def run(inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> list[Any]:
             xp = module_of(device)
-            results = steps()(dict(zip(numbers, inputs, strict=True)))
+            with after_other_streams() if xp is not np else nullcontext():
+                results = steps()(dict(zip(numbers, inputs, strict=True)))
             return [
                 _placed(xp.asarray(value, node.dtype), out, inputs, xp)
                 for value, node, out in zip(results, problem.outputs, outputs, strict=True)

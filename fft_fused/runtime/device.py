@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,6 +14,16 @@ import numpy as np
 _OUT_OF_MEMORY = 2  # of the CUDA runtime, the driver and cuFFT alike
 _LIBRARY_ERRORS = {"CUDARuntimeError", "CUDADriverError", "CuFFTError", "CufftError"}
 _OF_GRAPHS: list[Any] = []  # what captured graphs use, for as long as the process lives
+
+
+class _LastStreams(threading.local):
+    """For each device the stream that CuPy's transforms of this thread ran on last, and its end."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, tuple[int, Any]] = {}
+
+
+_LAST_STREAMS = _LastStreams()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +70,25 @@ def resources_now(workers: int) -> Resources:
     # a stream of its own is asked; the default ones cannot be captured
     capturing = stream.ptr > 2 and bool(stream.is_capturing())
     return Resources(workers, cupy.cuda.runtime.getDevice(), stream.ptr, capturing)
+
+
+@contextmanager
+def after_other_streams() -> Iterator[None]:
+    """For CuPy's transforms: all streams of a thread share the work areas of its cached plans."""
+    import cupy
+
+    stream, now = cupy.cuda.get_current_stream(), resources_now(1)
+    if now.capturing:
+        yield
+        return
+    last, end = _LAST_STREAMS.of.get(now.device) or (now.stream, cupy.cuda.Event(False, True))
+    if last != now.stream:
+        stream.wait_event(end)
+    try:
+        yield
+    finally:
+        end.record(stream)
+        _LAST_STREAMS.of[now.device] = now.stream, end
 
 
 def is_out_of_memory(error: BaseException) -> bool:

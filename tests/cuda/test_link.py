@@ -215,6 +215,16 @@ def test_links_travel_with_the_kernel_that_calls():
     assert called.source.count('extern "C" __device__ float gain(float, int);') == 1
 
 
+@pytest.mark.parametrize("arch", ["sm_90", "compute_90"])
+def test_functions_of_one_ltoir_are_linked_once(arch):
+    blob = ltoir()
+    one = gain(blob, numpy=lambda x, k: x)
+    other = gain(blob, "complex64(complex64, float64)", "turned", lambda z, a: z)
+    kernel = kernel_of(other(Z, 0.5) * one(X, 1))
+    assert [part.name for part in kernel.links] == ["turned", "gain"]
+    assert machine_code(kernel.source, kernel.links, arch)
+
+
 class _NumbaSignature:
     """What numba's signature objects have."""
 

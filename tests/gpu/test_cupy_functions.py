@@ -32,8 +32,9 @@ def agrees(call, *arrays):
 def test_ufuncs(name, dtype):
     function = getattr(cupy, name)
     letter = np.dtype(dtype).char
-    if not any(t.startswith(letter * function.nin + "->") for t in function.types):
-        pytest.skip("CuPy has no such loop")
+    loop = letter * function.nin + "->"
+    if not all(any(t.startswith(loop) for t in f.types) for f in (function, getattr(np, name))):
+        pytest.skip("there is no such loop, or one of CuPy's that does not compile")
     if name.startswith(ON_INTEGERS) != (dtype == "i4"):
         pytest.skip("of no interest")
     values = (Z if dtype == "c8" else X if dtype == "i4" else X / 16).astype(dtype)
@@ -85,7 +86,7 @@ def test_a_function_written_with_cupy():
     [
         (lambda x: cupy.pad(x, 1), AttributeError, "use fft_fused.xp, which has pad, roll"),
         (lambda x: cupy.roll(x, 1), AttributeError, "use fft_fused.xp, which has pad, roll"),
-        (lambda x: cupy.concatenate([x, x]), TypeError, "(?i)cupy|host"),
+        (lambda x: cupy.concatenate([x, x]), TypeError, "Unsupported type .*LazyArray"),
         (lambda x: cupy.fft.fft(x), TypeError, "(?i)cupy|host"),
         (lambda x: cupy.ones(4).__iadd__(x), TypeError, r"use \.compute\(out=\.\.\.\)"),
         (lambda x: cupy.ElementwiseKernel("T x", "T y", "y = x", "k")(x), TypeError, "kernel 'k'"),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fft_fused.cuda.compile import arch_for, compile_source
 from fft_fused.cuda.fft.bluestein import bluestein_shapes
 from fft_fused.cuda.fft.real import real_shapes
 from fft_fused.cuda.fft.shape import BlockFFT, shapes
+from fft_fused.cuda.launch import Function
 
 from ..cuda.fft_device import rows, source
 from ..cuda.fft_host import exact, relative_error, result_of, signal, table_of
@@ -35,15 +35,9 @@ CHIRP = [bluestein_shapes(n)[0] for n in (37, 127, 1009, 4099)]
 
 def run(fft, sign, count):
     """Rows of results for rows that are multiples of one signal."""
-    with cupy.cuda.Device() as device:
-        code = compile_source(source(fft, sign), arch_for(device.compute_capability))
-    module = cupy.cuda.function.Module()
-    module.load(code)
-    kernel = module.get_function("k")
     reals = fft.shared_reals + fft.shared_reals % 2
     shared = rows(fft) * reals * signal(fft).real.itemsize
-    if shared > 48 << 10:
-        kernel.max_dynamic_shared_size_bytes = shared
+    kernel = Function(source(fft, sign), "k", shared).load(cupy.cuda.runtime.getDevice())
     scales = np.float32(2.0) ** (np.arange(count) % 8)
     given = cupy.asarray(signal(fft)[None] * scales[:, None].astype(signal(fft).real.dtype))
     out = cupy.full((count, *result_of(fft).shape), cupy.nan, result_of(fft).dtype)
