@@ -27,10 +27,14 @@ def power(x: Any, w: Any) -> Any:
     return abs(fft(x * w)) ** 2
 
 
+def integer_power(v: Any, w: Any) -> Any:
+    """Windowed power spectra of pairs of 8-bit integers."""
+    return power(v.astype(np.float32).view(np.complex64)[..., 0], w)
+
+
 def summed_power(v: Any, w: Any) -> Any:
     """Power summed over the batch, of pairs of 8-bit integers."""
-    z = v.astype(np.float32).view(np.complex64)[..., 0]
-    return (abs(fft(z * w)) ** 2).sum(axis=0)
+    return integer_power(v, w).sum(axis=0)
 
 
 def filtered(x: Any, h: Any) -> Any:
@@ -51,6 +55,7 @@ def transform(x: Any) -> Any:
 BLOCKS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "fft(x)": (transform, ("c8",)),
     "abs(fft(x * w))**2": (power, ("c8", "window")),
+    "abs(fft(int8 * w))**2": (integer_power, ("i1 pairs", "window")),
     "sum of abs(fft(int8 * w))**2": (summed_power, ("i1 pairs", "window")),
     "ifft(fft(x) * h)": (filtered, ("c8", "filter")),
     "abs(rfft(x * w))**2": (real_power, ("f4", "window")),

@@ -49,10 +49,7 @@ def transform(
     x = as_operand(x, name)
     key = (
         name,
-        x.shape,
-        x.dtype.char,
-        x.strides,
-        x.device.id,
+        spec_of(x),
         _fixed(s),
         _fixed(axes),
         norm,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fft_fused
-from fft_fused import ArraySpec, compute, fft, fuse, lazy, xp
+from fft_fused import ArraySpec, compute, eager_device, fft, fuse, lazy, rfft, xp
 from fft_fused.runtime.device import Resources
 from fft_fused.runtime.execute import execute
 from tests.pretend import cupy, on_gpu, pretending, seen
@@ -162,6 +162,20 @@ def test_out_of_eager_transforms(pretending):
     np.testing.assert_allclose(seen(out), np.fft.fft(X))
     with pytest.raises(ValueError, match=r"out: shape \(3,\) given, the result has \(3, 4\)"):
         fft(on_gpu(X), out=on_gpu(np.empty(3, complex)))
+
+
+def test_eager_transforms_know_how_an_array_lies(pretending, monkeypatch):
+    alignments = []
+
+    def execute(plan, arrays, scalars=(), out=None):
+        alignments.append(plan.expr.operands[0].alignment)
+        return arrays
+
+    monkeypatch.setattr(eager_device, "execute", execute)
+    memory = on_gpu(np.zeros(66, np.float32))
+    for skipped in (0, 1, 2, 0):
+        rfft(memory[skipped : skipped + 64])
+    assert alignments == [16, 4, 8, 16]
 
 
 def test_out_of_a_lazy_transform_is_lazy():
