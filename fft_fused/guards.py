@@ -58,7 +58,10 @@ class Snapshot:
 
     def holds(self) -> bool:
         """Is everything what it was?"""
-        return all(same(get()) for get, same in self._guards)
+        for get, same in self._guards:  # noqa: SIM110 - at every call, and faster so
+            if not same(get()):
+                return False
+        return True
 
     def _guard(self, get: Callable[[], Any], names: frozenset[str]) -> None:
         if len(self._guards) >= _LIMIT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ from .runtime.arrays import (
     ON_DEVICE,
     alignment_of,
     as_operand,
-    device_of,
+    device_index,
     is_cupy,
+    is_cupy_type,
     is_foreign_array,
 )
-from .runtime.exchange import TORCH, imported, is_torch
+from .runtime.exchange import TORCH, imported, is_torch_type
 
 Path = tuple[Any, ...]
 
@@ -59,27 +61,24 @@ class Leaves:
 
     def read(self, value: Any, path: Path) -> None:
         """Sort one argument (or a part of one) in."""
-        kind = type(value)
-        if kind is np.ndarray and value.dtype.isnative and value.flags.aligned:
-            self._array(value, path)
-        elif is_cupy(value):
-            self._device_array(value, path)
-        elif is_torch(value):
-            self._tensor(value, path)
-        elif kind is float or kind is complex:
-            self._number(value, kind, path)
-        elif isinstance(value, _STATIC):
-            self.parts.append((kind, value))
-        elif isinstance(value, tuple | list):
-            self.parts.append((kind, len(value)))
-            for i, item in enumerate(value):
-                self.read(item, (*path, i))
-        elif kind is dict:
-            self.parts.append((kind, tuple(value)))
-            for name, item in value.items():
-                self.read(item, (*path, name))
-        else:
-            self._other(value, path)
+        _reader(type(value))(self, value, path)  # type: ignore[arg-type]
+
+    def _constant(self, value: Any, path: Path) -> None:
+        self.parts.append((type(value), value))
+
+    def _items(self, value: Any, path: Path) -> None:
+        self.parts.append((type(value), len(value)))
+        for i, item in enumerate(value):
+            self.read(item, (*path, i))
+
+    def _named_items(self, value: Any, path: Path) -> None:
+        self.parts.append((dict, tuple(value)))
+        for name, item in value.items():
+            self.read(item, (*path, name))
+
+    def _host_array(self, value: Any, path: Path) -> None:
+        plain = value.dtype.isnative and value.flags.aligned
+        (self._array if plain else self._other)(value, path)
 
     def _array(self, value: Any, path: Path) -> None:
         if value.dtype.kind not in "biufc":
@@ -89,14 +88,15 @@ class Leaves:
         self.parts.append((value.dtype.char, value.shape, value.strides))
 
     def _device_array(self, value: Any, path: Path) -> None:
-        if value.dtype.char not in ON_DEVICE or not value.flags.c_contiguous:
+        char = value.dtype.char
+        if char not in ON_DEVICE or not value.flags.c_contiguous:
             value = as_operand(value, f"argument {path_text(path)}")
         elif value.data.ptr % value.itemsize:
             value = value.copy()
         self.arrays.append(value)
         self.array_paths.append(path)
-        place = device_of(value), alignment_of(value)
-        self.parts.append((value.dtype.char, value.shape, value.strides, *place))
+        place = value.data.device_id, alignment_of(value)
+        self.parts.append((char, value.shape, value.strides, *place))
 
     def _tensor(self, value: Any, path: Path) -> None:
         array = imported(value, f"argument {path_text(path)}")
@@ -104,7 +104,8 @@ class Leaves:
         self.parts.append(TORCH)
         (self._device_array if is_cupy(array) else self._array)(array, path)
 
-    def _number(self, value: Any, kind: type, path: Path) -> None:
+    def _number(self, value: Any, path: Path) -> None:
+        kind = type(value)
         if path in self.static:
             self.parts.append((kind, repr(value)))
             return
@@ -119,12 +120,31 @@ class Leaves:
             if isinstance(value, ArraySpec):
                 self.arrays.append(value)
                 self.array_paths.append(path)
-                place = () if value.device == "cpu" else (value.device, value.alignment)
+                on_host = value.device == "cpu"
+                place = () if on_host else (device_index(value.device), value.alignment)
                 self.parts.append((value.dtype.char, value.shape, value.strides, *place))
             else:
                 self._array(as_operand(value, f"argument {path_text(path)}"), path)
         else:
             self.hashable = False
+
+
+@lru_cache(256)
+def _reader(kind: type) -> Callable[[Leaves, Any, Path], None]:
+    """How arguments of a type are sorted in."""
+    if kind is np.ndarray:
+        return Leaves._host_array
+    if is_cupy_type(kind):
+        return Leaves._device_array
+    if is_torch_type(kind):
+        return Leaves._tensor
+    if kind is float or kind is complex:
+        return Leaves._number
+    if issubclass(kind, _STATIC):
+        return Leaves._constant
+    if issubclass(kind, tuple | list):
+        return Leaves._items
+    return Leaves._named_items if kind is dict else Leaves._other
 
 
 def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], static: set[Path]) -> Leaves:

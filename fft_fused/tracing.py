@@ -55,8 +55,7 @@ class Traced:
 
     def plan_now(self) -> Plan:
         """The plan under the options in force."""
-        options = current()
-        workers = resolve_workers(options.workers)
+        options, workers = self._settings()
         known = self._planned
         if known is not None and known[0] is options and known[1] == workers:
             return known[2]
@@ -64,23 +63,26 @@ class Traced:
         self._planned = (options, workers, plan)
         return plan
 
+    def _settings(self) -> tuple[Options, int]:
+        """What a plan depends on besides its expression; threads only where there are any."""
+        options = current()
+        return options, resolve_workers(options.workers) if self.expr.device == "cpu" else 1
+
     def plan_for(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
         """The plan for a call; where several are worth a try, they are raced on its arrays."""
         plan = self.plan_now()
         if not plan.rivals:
             return plan
         plan = settled(plan, arrays, scalars)
-        options = current()
-        self._planned = (options, resolve_workers(options.workers), plan)
+        self._planned = (*self._settings(), plan)
         return plan
 
     def arrays(self, leaves: Leaves) -> list[np.ndarray]:
         """Operands in slot order."""
         given = leaves.arrays
         found: list[Any] = [given[o] if isinstance(o, int) else o() for o in self._origins]
-        for array in found:
-            if isinstance(array, ArraySpec):
-                raise TypeError("an ArraySpec can be explained and compiled, not computed")
+        if ArraySpec in map(type, found):
+            raise TypeError("an ArraySpec can be explained and compiled, not computed")
         for slot in self._handed_over:
             found[slot] = placed(found[slot], self.expr.operands[slot])
         return found

@@ -138,45 +138,42 @@ class _Variant:
             for k, is_sum in enumerate(kernel.sums)
             if is_sum
         }
-        self._splits: dict[int, int] = {}
-        self._tables: dict[int, list[Any]] = {}
+        self._ready: dict[int, tuple[int, list[Any]]] = {}
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations still to do."""
         functions = (self.function, *self.combines.values())
         return [partial(f.load, device) for f in functions if not f.is_loaded(device)]
 
-    def _loaded_tables(self, device: int) -> list[Any]:
-        self._tables[device] = [table_on(f, device) for f in self.kernel.tables]
-        return self._tables[device]
+    def _made_ready(self, device: int) -> tuple[int, list[Any]]:
+        """In how many splits it runs on a device, and the tables of its FFTs there."""
+        splits = self._split(device) if self.kernel.over else 1
+        self._ready[device] = splits, [table_on(f, device) for f in self.kernel.tables]
+        return self._ready[device]
 
-    def splits(self, device: int) -> int:
+    def _split(self, device: int) -> int:
         """Blocks among which the rows that are reduced are shared out."""
-        if device not in self._splits:
-            import cupy
+        import cupy
 
-            kernel = self.kernel
-            per_one = self.function.blocks_at_once(device, kernel.threads)
-            ones = cupy.cuda.runtime.getDeviceProperties(device)["multiProcessorCount"]
-            wanted = -(-ones * max(per_one, 1) // kernel.groups)
-            self._splits[device] = max(1, min(wanted, kernel.most_splits))
-        return self._splits[device]
+        kernel = self.kernel
+        per_one = self.function.blocks_at_once(device, kernel.threads)
+        ones = cupy.cuda.runtime.getDeviceProperties(device)["multiProcessorCount"]
+        wanted = -(-ones * max(per_one, 1) // kernel.groups)
+        return max(1, min(wanted, kernel.most_splits))
 
     def run(self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> None:
         """Start; ``outputs`` are all given."""
         kernel, device = self.kernel, resources.device
-        splits = self.splits(device) if kernel.over else 1
+        splits, tables = self._ready.get(device) or self._made_ready(device)
+        grid = (kernel.groups, splits, 1)
+        if splits == 1:
+            self.function(device, grid, kernel.threads, (*inputs, *outputs, *tables))
+            return
         targets = [
-            resources.empty((splits, max(node.size, 1)), node.dtype)
-            if is_sum and splits > 1
-            else out
+            resources.empty((splits, max(node.size, 1)), node.dtype) if is_sum else out
             for out, node, is_sum in zip(outputs, kernel.outputs, kernel.sums, strict=True)
         ]
-        tables = self._tables.get(device) or self._loaded_tables(device)
-        grid = (kernel.groups, splits, 1)
         self.function(device, grid, kernel.threads, (*inputs, *targets, *tables))
-        if splits == 1:
-            return
         for k, combine in self.combines.items():
             blocks = -(-kernel.outputs[k].size // _COMBINE_COLUMNS)
             combine(device, (blocks, 1, 1), _COMBINE_THREADS, (targets[k], outputs[k], splits))
@@ -191,7 +188,7 @@ class _Runner:
             _Variant(row_kernel("rows", detail.rows, shape, strides)) for shape in detail.shapes
         )
         self._outputs = problem.outputs
-        self._has_scalars = any(n.op == "scalar" for n in problem.inputs)
+        self._numbers = [k for k, n in enumerate(problem.inputs) if n.op == "scalar"]
         self._best: dict[int, _Variant] = {}
         self.laps: dict[int, list[float]] = {}
 
@@ -203,7 +200,9 @@ class _Runner:
     def __call__(
         self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
     ) -> list[Any]:
-        given = [as_argument(v) for v in inputs] if self._has_scalars else inputs
+        given = list(inputs)
+        for k in self._numbers:
+            given[k] = as_argument(given[k])
         results = [
             resources.empty(node.shape, node.dtype) if out is None else out
             for out, node in zip(outputs, self._outputs, strict=True)

@@ -69,17 +69,24 @@ def as_operand(value: Any, what: str) -> np.ndarray:
 
 def is_cupy(value: Any) -> bool:
     """Is it a CuPy array?"""
-    return _is_cupy_type(type(value))  # type: ignore[arg-type]
+    return is_cupy_type(type(value))  # type: ignore[arg-type]
 
 
 @cache
-def _is_cupy_type(kind: type) -> bool:
+def is_cupy_type(kind: type) -> bool:
+    """Are values of the type CuPy arrays?"""
     return kind.__module__.partition(".")[0] == "cupy" and hasattr(kind, "device")
 
 
 def device_of(value: Any) -> str:
     """``cpu``, or ``cuda:0`` for an array on the first GPU."""
     return f"cuda:{value.device.id}" if is_cupy(value) else "cpu"
+
+
+@cache
+def device_index(device: str) -> int:
+    """The number of a GPU: 0 of ``cuda:0``."""
+    return int(device.partition(":")[2])
 
 
 def module_of(device: str) -> Any:
@@ -100,7 +107,8 @@ def spec_of(array: Any) -> ArraySpec:
 
 def alignment_of(array: Any) -> int:
     """The largest power of two up to 16 that divides the address of an array on a GPU."""
-    return 16 if array.data.ptr % 16 == 0 else int(array.data.ptr & -array.data.ptr)
+    address = array.data.ptr
+    return 16 if address % 16 == 0 else int(address & -address)
 
 
 def _device_operand(value: Any, what: str) -> Any:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -68,8 +68,12 @@ def resources_now(workers: int) -> Resources:
 
     stream = cupy.cuda.get_current_stream()
     # a stream of its own is asked; the default ones cannot be captured
-    capturing = stream.ptr > 2 and bool(stream.is_capturing())
-    return Resources(workers, cupy.cuda.runtime.getDevice(), stream.ptr, capturing)
+    address = stream.ptr
+    capturing = address > 2 and bool(stream.is_capturing())
+    return _resources(workers, cupy.cuda.runtime.getDevice(), address, capturing)
+
+
+_resources = lru_cache(64)(Resources)
 
 
 @contextmanager

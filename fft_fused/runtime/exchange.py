@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 
 from ..expr.node import ArraySpec
-from .arrays import device_of, is_cupy, native, spec_of
+from .arrays import device_index, device_of, is_cupy, native, spec_of
 from .gpus import why_no_gpu
 
 TORCH = "torch"
+_WHERE_WE_ARE = nullcontext()
 
 
 def is_torch(value: Any) -> bool:
     """Is it a torch tensor? Never imports torch."""
-    return _is_torch_type(type(value))  # type: ignore[arg-type]
+    return is_torch_type(type(value))  # type: ignore[arg-type]
 
 
 @cache
-def _is_torch_type(kind: type) -> bool:
+def is_torch_type(kind: type) -> bool:
+    """Are values of the type torch tensors?"""
     return any(k.__module__ == TORCH and k.__name__ == "Tensor" for k in kind.__mro__)
 
 
@@ -109,14 +111,14 @@ def working_on(device: str, library: str = "") -> AbstractContextManager[Any]:
     On torch's stream work and memory are ordered with what torch does, which knows of no other.
     """
     if device == "cpu":
-        return nullcontext()
+        return _WHERE_WE_ARE
     import cupy
 
-    index = int(device.partition(":")[2])
+    index = device_index(device)
     if library == TORCH:
         return _on_stream_of_torch(index)
     here = cupy.cuda.runtime.getDevice() == index
-    return nullcontext() if here else cupy.cuda.Device(index)
+    return _WHERE_WE_ARE if here else cupy.cuda.Device(index)
 
 
 @contextmanager

@@ -59,9 +59,8 @@ def _executed(
     scalars: Sequence[Any],
     out: Sequence[np.ndarray | None] | None,
 ) -> list[np.ndarray]:
-    values: list[Any] = [*arrays, *scalars]
-    leaves = len(values)
-    values += [None] * (plan.count - leaves)
+    leaves = len(arrays) + len(scalars)
+    values: list[Any] = [*arrays, *scalars, *[None] * (plan.count - leaves)]
     for number, constant in plan.constants:
         values[number] = constant.value
     targets = {} if out is None else _targets(plan, arrays, out)
