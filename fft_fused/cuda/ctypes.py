@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .functions import FUNCTIONS
+
 _TYPES = {
     "?": "bool",
     "b": "signed char",
@@ -27,7 +29,7 @@ _TYPES = {
 
 FILE = "fft_fused.cu"  # of generated sources, in messages of the compiler
 
-PREAMBLE = r"""
+_BASICS = r"""
 #ifdef __CUDACC_RTC__
 #define KERNEL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
@@ -86,39 +88,8 @@ template <class T> DEVICE bool operator==(complex_t<T> a, complex_t<T> b) {
 template <class T> DEVICE bool operator!=(complex_t<T> a, complex_t<T> b) { return !(a == b); }
 template <class T> DEVICE complex_t<T> conj_(complex_t<T> z) { return make<T>(z.re, -z.im); }
 template <class T> DEVICE T abs2_(complex_t<T> z) { return z.re * z.re + z.im * z.im; }
-DEVICE float modulus(complex_t<float> z) {
-  float s = z.re * z.re + z.im * z.im;
-  return s > 1e-30f && s < 1e38f ? sqrtf(s) : hypotf(z.re, z.im); }
-DEVICE double modulus(complex_t<double> z) {
-  double s = z.re * z.re + z.im * z.im;
-  return s > 1e-290 && s < 1e307 ? sqrt(s) : hypot(z.re, z.im); }
-DEVICE complex_t<float> cis_(float p) { float s, c; sincosf(p, &s, &c); return make<float>(c, s); }
-DEVICE complex_t<double> cis_(double p) {
-  double s, c; sincos(p, &s, &c); return make<double>(c, s); }
-DEVICE complex_t<float> turned_(float half_turns) {
-  float s, c; sincospif(half_turns, &s, &c); return make<float>(c, s); }
-DEVICE complex_t<double> turned_(double half_turns) {
-  double s, c; sincospi(half_turns, &s, &c); return make<double>(c, s); }
-template <class T> DEVICE complex_t<T> root_(unsigned steps, unsigned n) {
-  unsigned quarters = (unsigned)((T)steps * ((T)4 / n) + (T)0.5);
-  complex_t<T> w = turned_((T)(int)(4 * steps - quarters * n) * ((T)0.5 / n));
-  w = quarters & 1 ? make<T>(-w.im, w.re) : w;
-  return quarters & 2 ? -w : w; }
-DEVICE complex_t<float> exp_(complex_t<float> z) {
-  float s, c, e = expf(z.re); sincosf(z.im, &s, &c); return make<float>(e * c, e * s); }
-DEVICE complex_t<double> exp_(complex_t<double> z) {
-  double s, c, e = exp(z.re); sincos(z.im, &s, &c); return make<double>(e * c, e * s); }
-template <class T> DEVICE complex_t<T> sqrt_(complex_t<T> z) {
-  T m = modulus(z), r = sqrt((m + fabs(z.re)) / 2), q = r > 0 ? fabs(z.im) / (2 * r) : T(0);
-  return z.re >= 0 ? make<T>(r, copysign(q, z.im)) : make<T>(q, copysign(r, z.im)); }
-template <class T> DEVICE complex_t<T> phasor_(complex_t<T> z) {
-  T m = modulus(z), r = 1 / m;
-  if (r > 0 && r < INFINITY) return make<T>(z.re * r, z.im * r);
-  return m > 0 ? make<T>(z.re / m, z.im / m) : make<T>(T(1), z.im); }
-template <class T> DEVICE T maximum_(T a, T b) { return a > b || a != a ? a : b; }
-template <class T> DEVICE T minimum_(T a, T b) { return a < b || a != a ? a : b; }
-template <class T> DEVICE T sign_(T a) { return a != a ? a : T((a > T(0)) - (a < T(0))); }
 """
+PREAMBLE = _BASICS + FUNCTIONS
 
 
 def c_type(dtype: np.dtype) -> str:

@@ -115,6 +115,7 @@ _INTEGER = {
     "isnan": "false",
     "isinf": "false",
 }
+_SMALLEST_DIVISOR = 1e-30
 _UNORDERED = {"less", "less_equal", "greater", "greater_equal", "maximum", "minimum", "clip"}
 
 
@@ -152,6 +153,8 @@ def template(node: Node) -> str | None:
     if node.op == "root":
         sign, n = node.attr
         return _root(sign, n, node.dtype)
+    if node.op == "divide" and node.args[1].op == "const" and node.dtype.char == "f":
+        return _divided(node.args[1].attr.value)
     dtype = node.args[-1 if node.op == "where" else 0].dtype
     mixed = _mixed_signs(node)
     if mixed is not None:
@@ -165,6 +168,15 @@ def template(node: Node) -> str | None:
     else:
         own = {**_INTEGER, **_BOOL} if dtype.kind == "b" else _INTEGER
     return own.get(node.op, _ANY.get(node.op))
+
+
+def _divided(by: float) -> str:
+    """Division of single precision by a constant: a product, and one correction of its rounding."""
+    with np.errstate(all="ignore"):
+        inverse = np.float32(1) / np.float32(by)
+    if not _SMALLEST_DIVISOR < abs(by) < 1 / _SMALLEST_DIVISOR:
+        return "({0} / {1})"
+    return f"divided_({{0}}, {{1}}, {float(inverse).hex()}f)"
 
 
 def _root(sign: int, n: int, dtype: np.dtype) -> str:

@@ -12,6 +12,9 @@ from .casts import register_type
 from .row_fft import RowFFT, Side, after, before, indented
 from .rows import Result, Rows
 
+_REGISTER_FILE = 65536
+_SHARED_MEMORY, _SHARED_OF_SYSTEM = 228 << 10, 1 << 10  # of a multiprocessor, of each block
+
 
 @dataclass(frozen=True, slots=True)
 class RowShape:
@@ -192,6 +195,21 @@ class Block:
     def _sum_bytes(self, result: Result) -> int:
         size = 4 if register_type(result.output.dtype) == "float" else result.output.dtype.itemsize
         return self.shape.together * self.extent(result.last) * size
+
+    # ---- registers
+
+    @property
+    def blocks_at_once(self) -> int:
+        """Blocks that a multiprocessor should hold, at the price of registers; 0 where that is
+        left to the compiler, as it is for sums, which need registers of their own."""
+        chain, most = len(self.shape.ffts) > 1, max(f.registers for f in self.shape.ffts)
+        if self.double or self.reduced or any(r.along for r in self.rows.results):
+            return 0
+        wanted = 64 if most <= 16 else 128 if most <= 32 and chain else 0
+        if not wanted:
+            return 0
+        by_registers = _REGISTER_FILE // (wanted * self.shape.threads)
+        return min(by_registers, _SHARED_MEMORY // (self.shared_bytes + _SHARED_OF_SYSTEM))
 
     # ---- text
 

@@ -23,7 +23,7 @@ _WIDE = 2**31
 
 _MACROS = r"""
 #ifdef __CUDACC_RTC__
-#define ROW_KERNEL extern "C" __global__ void __launch_bounds__(THREADS)
+#define ROW_KERNEL extern "C" __global__ void __launch_bounds__(BOUNDS)
 #define BLOCK Registers r; extern __shared__ __align__(16) char shared_[]; \
   const index_t group_ = blockIdx.x, split_ = blockIdx.y, splits_ = gridDim.y;
 #define PHASE { int thread_ = threadIdx.x; HIDDEN(thread_);
@@ -127,12 +127,14 @@ def _source(name: str, block: Block) -> str:
     functions = [f for o in problem.outputs for f in called(o, problem.inputs)]
     comment = [f"// {line}" for line in format_graph(problem.outputs).splitlines()]
     wide = "long long" if _is_wide(block) else "int"
+    bounds = f", {block.blocks_at_once}" if block.blocks_at_once else ""
     registers = [
         f"complex_t<{block.real}> x{k}[{f.registers}];" for k, f in enumerate(block.shape.ffts)
     ]
     return "\n".join(
         [
             f"#define THREADS {block.shape.threads}",
+            f"#define BOUNDS THREADS{bounds}",
             f"#define SHARED {max(block.shared_bytes, 16)}",
             f"{definitions(functions)}typedef {wide} index_t;{PREAMBLE}{_MACROS}",
             wrappers(functions),

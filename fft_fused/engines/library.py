@@ -45,8 +45,8 @@ class Library:
             return None
         if len(nodes) > 1 and not is_one_call(nodes):
             return None
-        if any(n.attr.scale != 1.0 or n.attr.kind == "rfull" for n in nodes):
-            return Refusal(self.name, problem, "the transform has a scale")
+        if not all(n.attr.is_plain for n in nodes):
+            return Refusal(self.name, problem, "cuFFT has no such transform")
         seconds = device_cost.transform_seconds(nodes) + max(1, calls(nodes)) * device_cost.CALL
         cost = Cost(problem.bytes_read, problem.bytes_written, 1, seconds)
         return Offer(self.name, problem, cost, True)

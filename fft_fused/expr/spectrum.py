@@ -41,7 +41,9 @@ class DFT:
     """One transform along one axis in normal form: exact length, scale folded in.
 
     ``kind`` is ``c2c``, ``r2c`` (n//2+1 outputs), ``c2r`` (n//2+1 inputs) or ``rfull`` (real
-    input, all n outputs). ``sign`` is -1 for forward.
+    input, all n outputs). ``sign`` is -1 for forward. ``is_mended`` holds for a ``c2r`` whose
+    argument is the half spectrum of a real array already; otherwise the imaginary parts of its DC
+    and Nyquist bins count for nothing.
     """
 
     kind: str
@@ -49,6 +51,12 @@ class DFT:
     n: int
     sign: int
     scale: float = 1.0
+    is_mended: bool = False
+
+    @property
+    def is_plain(self) -> bool:
+        """Does a library do it as it is?"""
+        return self.scale == 1.0 and self.kind != "rfull" and (self.kind != "c2r" or self.is_mended)
 
     def __str__(self) -> str:
         scale = "" if self.scale == 1.0 else f" *{self.scale:.6g}"

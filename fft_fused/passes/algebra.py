@@ -15,6 +15,8 @@ from ..expr.node import Node
 from ..expr.ops import OPS, is_elementwise
 
 _MAX_FOLD_TEXT = 64
+_INTEGERS_IN_SINGLE = 1 << 24
+_EXPONENT_IN_SINGLE = 100
 
 
 def fold_constants(node: Node) -> Node | None:
@@ -202,6 +204,31 @@ def division_by_constant(node: Node) -> Node | None:
     return None
 
 
+def scaled_index(node: Node) -> Node | None:
+    """An index times a power of two, rounded to single precision: exact in single precision."""
+    match node:
+        case Node(
+            "astype", (Node("multiply", (Node("astype", (i,)), Node("const") as c)) as wide,)
+        ):
+            if node.dtype.char != "f" or wide.dtype.char != "d" or not _is_small_index(i):
+                return None
+            mantissa, exponent = np.frexp(c.attr.value)
+            if mantissa in (0.5, -0.5) and abs(exponent) < _EXPONENT_IN_SINGLE:
+                index = build.astype(i, node.dtype)
+                return build.elementwise("multiply", index, build.const(np.float32(c.attr.value)))
+    return None
+
+
+def _is_small_index(node: Node) -> bool:
+    """Is it an integer function of the index that single precision holds?"""
+    while node.op == "remap" and node.attr[2] is None:
+        node = node.args[0]
+    if node.op != "iota" or node.dtype.kind not in "iu":
+        return False
+    start, step = (int(v.value) for v in node.attr[:2])
+    return max(abs(start), abs(start + step * node.size)) <= _INTEGERS_IN_SINGLE
+
+
 def division_by_real(node: Node) -> Node | None:
     """z / (r + 0j) -> both parts divided by r: no complex division."""
     if node.op != "divide" or node.dtype.kind != "c" or node.args[0].dtype != node.dtype:
@@ -226,5 +253,6 @@ ALGEBRA: tuple[Callable[[Node], Node | None], ...] = (
     unit_phasor,
     unit_factor,
     division_by_constant,
+    scaled_index,
     division_by_real,
 )

@@ -28,8 +28,20 @@ def for_library(expr: Expr) -> Expr:
     own; ``rfull`` becomes a complex transform; what counts for nothing in NumPy but not in every
     library, the part of the DC and Nyquist bins that is not Hermitian, is dropped before ``c2r``.
     """
+    return _rewritten(expr, mends=True)
+
+
+def for_own_kernels(expr: Expr) -> Expr:
+    """As ``for_library``, but nothing is dropped before ``c2r``: kernels of our own do not read it.
+    The same object when there is no ``c2r``."""
+    if not any(n.op == "dft" and n.attr.kind == "c2r" for n in walk(expr.outputs)):
+        return expr
+    return _rewritten(expr, mends=False)
+
+
+def _rewritten(expr: Expr, mends: bool) -> Expr:
     expr = normalize(without_cosines(expr), FOR_LIBRARY)
-    rewrite = _ForLibrary(expr)
+    rewrite = _ForLibrary(expr, mends)
     outputs = tuple(rewrite(o) for o in expr.outputs)
     return normalize(replace(expr, outputs=outputs), FOR_LIBRARY)
 
@@ -37,7 +49,8 @@ def for_library(expr: Expr) -> Expr:
 class _ForLibrary:
     """One walk over the graph, arguments first."""
 
-    def __init__(self, expr: Expr) -> None:
+    def __init__(self, expr: Expr, mends: bool) -> None:
+        self._mends = mends
         self._users = consumers(expr.outputs)
         self._outputs = {id(o) for o in expr.outputs}
         self._calls = self._together(expr)
@@ -76,9 +89,10 @@ class _ForLibrary:
         if spec.kind == "rfull":
             x, spec = build.astype(x, fresh.dtype), replace(spec, kind="c2c")
         call = self._calls.get(id(node), (node,))
-        if node is call[0] and call[-1].attr.kind == "c2r":
-            x = _hermitian(x, call)
-        fresh = replace(fresh, args=(x,), attr=replace(spec, scale=1.0))
+        if self._mends and node is call[0] and call[-1].attr.kind == "c2r":
+            x = hermitian(x, call)
+        is_mended = self._mends and spec.kind == "c2r"
+        fresh = replace(fresh, args=(x,), attr=replace(spec, scale=1.0, is_mended=is_mended))
         return fresh if id(node) in self._calls else _along_rows(fresh)
 
     def _together(self, expr: Expr) -> dict[int, tuple[Node, ...]]:
@@ -193,7 +207,7 @@ def _is_linear(node: Node) -> bool:
     return node.op == "dft"
 
 
-def _hermitian(x: Node, call: Sequence[Node]) -> Node:
+def hermitian(x: Node, call: Sequence[Node]) -> Node:
     """The spectrum of a real array that NumPy takes ``x`` for.
 
     NumPy drops the imaginary parts of the DC and Nyquist bins of the halved axis after it has

@@ -13,6 +13,7 @@ import numpy as np
 from ..expr import build
 from ..expr.index import AxisMap, Piece
 from ..expr.node import Node
+from .device import hermitian
 from .surface import remap
 
 
@@ -44,12 +45,12 @@ def _spectrum(node: Node) -> Node:
 def _samples(node: Node) -> Node:
     """``c2r``, without the scale of an inverse."""
     spec, m = node.attr, node.attr.n // 2
-    (x,) = node.args
+    x = node.args[0] if spec.is_mended else hermitian(node.args[0], [node])
     own, mirrored = (
         remap(x, spec.axis, AxisMap(m + 1, (piece,))) for piece in (Piece(m, 0), Piece(m, m, -1))
     )
     spectrum = _tangled(own, mirrored, spec.sign, spec.n)
-    half = replace(spec, kind="c2c", n=m)
+    half = replace(spec, kind="c2c", n=m, is_mended=False)
     return build.view(Node("dft", (spectrum,), half, spectrum.shape, x.dtype), node.dtype)
 
 

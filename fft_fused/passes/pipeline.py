@@ -17,7 +17,7 @@ from ..runtime.device import resources_now
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
 from .commute import FOR_LIBRARY
-from .device import for_library, with_addresses, without_cosines
+from .device import for_library, for_own_kernels, with_addresses, without_cosines
 from .long import split_long
 from .lower import lower
 from .normalize import normalize
@@ -83,13 +83,20 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
 
 
 def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:
-    """The expression for engines of a GPU; where one does short transforms only and there is
-    something to fuse with a long one, once more with long ones split."""
-    normal = for_library(normalize(expr, FOR_LIBRARY))
+    """The expression for engines of a GPU. Where one has kernels of its own, once more as these
+    need it, and where there is something to fuse with a transform that is too long for them, once
+    more with that split."""
+    fits = [e.fits for e in engines if e.fits is not None]
+    recorded = normalize(expr, FOR_LIBRARY)
+    normal = for_library(recorded)
+    own = for_own_kernels(recorded)
     forms = [normal]
+    if fits and own is not recorded:
+        forms.insert(0, normalize(own, FOR_LIBRARY))  # the better one where they cost as much
     if any(OPS[n.op].kind not in ("transform", "leaf") for n in walk(normal.outputs)):
-        forms += [split_long(normal, e.fits) for e in engines if e.fits is not None]
-    forms = [normal, *(normalize(f, FOR_LIBRARY) for f in forms if f is not normal)]
+        unsplit = normal if own is recorded else own
+        split = (split_long(unsplit, f) for f in fits)
+        forms += [normalize(s, FOR_LIBRARY) for s in split if s is not unsplit]
     forms = [with_addresses(f) for f in forms]
     return tuple(partition(f, loads=True, tables=tables(f)) for f in forms)
 

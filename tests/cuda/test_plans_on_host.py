@@ -124,6 +124,14 @@ def test_plans_equal_numpy(name, engine, monkeypatch):
         np.testing.assert_allclose(got, wanted, atol=bound * np.abs(wanted).max(), rtol=bound)
 
 
+@pytest.mark.parametrize(("engine", "mends"), [("one_kernel", False), ("library", True)])
+def test_only_a_library_has_dirty_edges_dropped_for_it(engine, mends):
+    for value in (irfft2(HALVES * 1.5, (8, 10)), irfft(rfft(R * 2) * 3, 16) * W):
+        plan, _ = emulate.planned([value], engine)
+        work = [n.op for launch in plan.launches for n in launch.problem.nodes]
+        assert ("where" in work) == mends
+
+
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [

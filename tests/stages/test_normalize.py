@@ -169,3 +169,12 @@ def test_whole_assignment_forgets_what_was_there():
 
 def test_irfft_is_a_real_transform_of_half_a_spectrum():
     assert "dft[c2r n=9 axis=1 + *0.111111]" in normal(irfft(lazy(Z[:, :5]), 9))
+
+
+def test_fftfreq_of_a_power_of_two_needs_no_double_precision():
+    f = xp.arange(-4, 4) * (1 / 8)
+    assert "f8" not in normal(lazy(R) * f.astype(np.float32))
+    g = xp.arange(-3, 3) * (1 / 6)
+    assert "f8" in normal(lazy(R[:, :6]) * g.astype(np.float32))
+    far = xp.arange(1 << 25, (1 << 25) + 8) * (1 / 8)
+    assert "f8" in normal(lazy(R) * far.astype(np.float32))
