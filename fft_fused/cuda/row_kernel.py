@@ -26,9 +26,10 @@ _MACROS = r"""
 #define ROW_KERNEL extern "C" __global__ void __launch_bounds__(BOUNDS)
 #define BLOCK Registers r; extern __shared__ __align__(16) char shared_[]; \
   const index_t group_ = blockIdx.x, split_ = blockIdx.y, splits_ = gridDim.y;
-#define PHASE { int thread_ = threadIdx.x; HIDDEN(thread_);
+#define PHASE { int thread_ = threadIdx.x; HIDDEN(thread_); \
+  ASSUME(thread_ >= 0); ASSUME(thread_ < THREADS);
 #define PHASE_END } __syncthreads();
-#define OPAQUE(p) asm volatile("" : "+l"(p))
+#define OPAQUE(p) asm volatile("" : "+l"(p)); ASSUME(__isGlobal(p))
 #define HIDDEN(i) asm volatile("" : "+r"(i))
 #else
 #ifndef THREAD_ORDER
