@@ -81,5 +81,7 @@ template <> DEVICE float maximum_<float>(float a, float b) {
 template <> DEVICE float minimum_<float>(float a, float b) {
   float m; asm("min.NaN.f32 %0, %1, %2;" : "=f"(m) : "f"(a), "f"(b)); return m; }
 #endif
+template <class T> DEVICE T plus_abs2_(T total, complex_t<T> z) {
+  return total + z.re * z.re + z.im * z.im; }
 template <class T> DEVICE T sign_(T a) { return a != a ? a : T((a > T(0)) - (a < T(0))); }
 """

@@ -240,11 +240,20 @@ def _result(
         elif result.reduced or result.group:
             own = f"r.total{k}[{total_place(block, result)}]"
             total = "total" if result.group else own
-            end = [f"{total} = {combination(result.output).format(total, value)};"]
+            end = [f"{total} = {_with(result, placement, printer, total, value)};"]
         else:
             end = [f"out{k}[{place}] = {stored(value, result.output.dtype)};"]
         lines += [f"{_guard(placement)}{{", *indented([*_stripped(printer), *end]), "}"]
     return lines
+
+
+def _with(result: Result, placement: Placement, printer: Printer, total: str, value: str) -> str:
+    """A total and one more value; two multiplications and additions in one for a power."""
+    power = result.value
+    if result.output.op == "sum" and power.op == "abs2" and power.dtype == result.output.dtype:
+        z = printer.element(power.args[0], placement.index[id(power)])
+        return f"plus_abs2_({total}, {z})"
+    return combination(result.output).format(total, value)
 
 
 def _guard(placement: Placement) -> str:
