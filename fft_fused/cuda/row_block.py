@@ -33,6 +33,9 @@ class RowShape:
     crossed : tuple of bool
         For each result: is it written along rows although it is read along elements, or the
         other way round? It then goes through shared memory once more.
+    shares_loads : bool
+        Are the elements of all rows of a block loaded side by side, what several rows read but
+        once, and handed on through shared memory?
     """
 
     ffts: tuple[RowFFT, ...]
@@ -40,6 +43,7 @@ class RowShape:
     columns: bool
     order: tuple[str, ...]
     crossed: tuple[bool, ...]
+    shares_loads: bool = False
 
     @property
     def row_threads(self) -> int:
@@ -121,6 +125,12 @@ class Block:
     def after(self, number: int) -> Side:
         return after(self.shape.ffts[number])
 
+    @property
+    def loaded(self) -> int:
+        """Registers' worth of elements that a row of the first transform is made of."""
+        extent = self.rows.transforms[0].args[0].shape[self.rows.axis]
+        return extent // self.before(0).parts
+
     def extent(self, number: int) -> int:
         """Elements of a row after a transform."""
         return self.rows.transforms[number].shape[self.rows.axis]
@@ -139,6 +149,9 @@ class Block:
         spectra that are joined lie in the same registers, and does a block have the neighbours
         that are reduced to one?"""
         if not all(self._has_group(r) for r in self.rows.results):
+            return False
+        alone = self.shape.columns or self.shape.together == 1 or self.reduced
+        if self.shape.shares_loads and alone:
             return False
         staged = self.staged
         late = {k for n, read in enumerate(self.rows.reads) for k in read if k != n - 1}
@@ -174,6 +187,8 @@ class Block:
     def pitch(self) -> int:
         """Reals of shared memory of one row; an odd number of pairs keeps rows apart in banks."""
         reals = max(f.shared_reals for f in self.shape.ffts)
+        if self.shape.shares_loads:
+            reals = max(reals, 2 * self.loaded)
         staged = self.staged
         for number in range(len(self.rows.transforms)):
             if number in staged or self.has_late(number):

@@ -30,7 +30,12 @@ def all_phases(block: Block) -> list[str]:
 
     for number, node in enumerate(block.rows.transforms):
         fft = block.shape.ffts[number]
-        pending += load(block, number)
+        if number == 0 and block.shape.shares_loads:
+            lines += bare_phase(load_rows_together(block))
+            pending += _loaded_together(block)
+            close()
+        else:
+            pending += load(block, number)
         if number:
             close()
         table = f"tw{block.tables.index(fft)}"
@@ -61,8 +66,17 @@ def all_phases(block: Block) -> list[str]:
 
 def load(block: Block, number: int) -> list[str]:
     """What a transform reads, into registers."""
-    node, side = block.rows.transforms[number], block.before(number)
-    staged = block.staged
+    side = block.before(number)
+    printer, value = _loaded(block, number, side)
+    lines = [*_stripped(printer), f"r.x{number}[k] = {value};"]
+    if side.packed:
+        return side.pairs(f"before{number}", lines, "live_")
+    return _after(printer.before, side.loop(f"before{number}", lines, "live_"))
+
+
+def _loaded(block: Block, number: int, side: Side, roots: bool = True) -> tuple[RowPrinter, str]:
+    """The statements that load element ``e`` of a transform, or a pair, and its complex value."""
+    node, staged = block.rows.transforms[number], block.staged
 
     def text(earlier: int, element: str) -> str:
         if earlier in staged:
@@ -72,21 +86,59 @@ def load(block: Block, number: int) -> list[str]:
             return f"{register}.{'re' if element == ELEMENT else 'im'}"
         return block.after(earlier).value(register)
 
-    printer = load_printer(block.rows, number, block.strides, text, None if side.packed else side)
-    target = f"r.x{number}[k]"
+    seen = side if roots and not side.packed else None
+    printer = load_printer(block.rows, number, block.strides, text, seen)
     if side.packed:
         printer.twins = (ELEMENT, f"{ELEMENT}1")
         printer.wide = frozenset(id(n) for n in block.rows.problem.inputs if block.is_wide(n))
         parts = [printer.element(node.args[0], block.rows.index(name)) for name in printer.twins]
-        pair = f"make<{block.real}>({', '.join(parts)})"
-        return side.pairs(f"before{number}", [*_stripped(printer), f"{target} = {pair};"], "live_")
+        return printer, f"make<{block.real}>({', '.join(parts)})"
     value = printer.element(node.args[0], block.rows.index())
-    if node.args[0].dtype.kind == "c":
-        end = [f"{target} = {value};"]
-    else:
-        end = [f"{target} = make<{block.real}>({value}, 0);"]
-    loop = side.loop(f"before{number}", [*_stripped(printer), *end], "live_")
-    return _after(printer.before, loop)
+    is_complex = node.args[0].dtype.kind == "c"
+    return printer, value if is_complex else f"make<{block.real}>({value}, 0)"
+
+
+def load_rows_together(block: Block) -> list[str]:
+    """An element of every row of the block by one thread, to shared memory: what several rows read
+    is loaded once. Rows beyond the last are left out in a block that has such."""
+    printer, value = _loaded(block, 0, block.before(0), roots=False)
+    together, kind = block.shape.together, f"complex_t<{block.real}>"
+    element = "e = 2 * q, e1 = e + 1" if block.before(0).packed else "e = q"
+    body = [*block.row_names(), *_stripped(printer)]
+    row = f"(({kind}*)(({block.real}*)shared_ + f * {block.pitch}))[q]"
+    rows = f"for (int f = 0; f < {together}; ++f)"
+    whole = [
+        f"{kind} loaded_[{together}];",
+        "#pragma unroll",
+        f"{rows} {{",
+        *indented([*body, f"loaded_[f] = {value};"]),
+        "}",
+        "#pragma unroll",
+        f"{rows} {row} = loaded_[f];",
+    ]
+    guarded = ["if (live_) {", *indented([*_stripped(printer), f"{row} = {value};"]), "}"]
+    part = ["#pragma unroll 1", f"{rows} {{", *indented([*block.row_names(), *guarded]), "}"]
+    full, last = divmod(block.kept_rows, together)
+    if last:
+        whole = [
+            f"if (group_ < {full}) {{",
+            *indented(whole),
+            "} else {",
+            *indented(part),
+            "}",
+        ]
+    return [
+        f"for (int q = thread_; q < {block.loaded}; q += THREADS) {{",
+        *indented([f"const index_t {element};", *whole]),
+        "}",
+    ]
+
+
+def _loaded_together(block: Block) -> list[str]:
+    """What ``load_rows_together`` loaded, into registers."""
+    side = block.before(0)
+    single = Side(side.places, side.threads, side.real, False)
+    return single.loop("before0", [f"r.x0[k] = ((complex_t<{block.real}>*)s)[e];"], "live_")
 
 
 def stage(block: Block, number: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from .indexing import horner
@@ -20,6 +21,7 @@ _ROW_THREADS = 128
 _MOST_REGISTERS = 36
 _SIDE_BY_SIDE_BYTES = 128
 _CROSSED_ROWS = 16
+_MANY_LOADS = 4  # of one array for one element: more than half of them other rows load as well
 _LOAD = re.compile(r"\bp(\d+)(?:\[| \+ )([^\];]*)")
 
 
@@ -36,12 +38,14 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     groups = [r.group for r in rows.results]
     crossed = tuple(o or g is not None for o, g in zip(other, groups, strict=True))
     along = any(other) or any(g is not None and g.name != ELEMENT for g in groups)
+    sharing = (True, False) if _reads_rows_again(rows, strides) else (False,)
     found: list[RowShape] = []
     for ffts in _equal_threads(rows):
         for together in _together(rows, ffts, columns, along, order):
-            shape = RowShape(ffts, together, columns, order, crossed)
-            if shape not in found and Block(rows, shape, strides).is_possible:
-                found.append(shape)
+            for shares in sharing:
+                shape = RowShape(ffts, together, columns, order, crossed, shares)
+                if shape not in found and Block(rows, shape, strides).is_possible:
+                    found.append(shape)
     return tuple(_best_first(found)[:count])
 
 
@@ -121,6 +125,14 @@ def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
             if name:
                 found, most = name, leaf.nbytes
     return found
+
+
+def _reads_rows_again(rows: Rows, strides: dict[int, tuple[int, ...]]) -> bool:
+    """Is an element made of several of one array, as a sum over taps is?"""
+    printer = load_printer(rows, 0, strides, lambda earlier, element: "0")
+    printer.element(rows.transforms[0].args[0], rows.index())
+    counts = Counter(n for line in printer.lines for n, _ in _LOAD.findall(line))
+    return max(counts.values(), default=0) >= _MANY_LOADS
 
 
 def _nearest(moved: dict[str, float], rows: Rows) -> str:
