@@ -61,6 +61,12 @@ def one_sided(m: Names, x: Any, w: Any) -> Any:
     return p.mean(axis=0)
 
 
+def polyphase(m: Names, v: Any, w: Any) -> Any:
+    taps, x = w.shape[0], v.astype(m.real)
+    rows = v.shape[0] - taps + 1
+    return m.fft.rfft(sum(w[t] * x[t : t + rows] for t in range(taps)))
+
+
 def three_results(m: Names, x: Any, w: Any) -> Any:
     spectrum = m.fft.fft(x * w)
     return spectrum, abs2(spectrum), spectrum.real.sum(axis=0)
@@ -227,6 +233,7 @@ WORK = [
         lambda m, x, h: abs2(m.fft.fft(m.fft.ifft(m.fft.fft(x) * h) * ramp(m, 64))),
         (_Z, _H),
     ),
+    Case("polyphase filter", polyphase, (stored("i1", 29, 64), r(5, 64)), True),
     Case("two spectra", coherence, (r(40, 64), r(40, 64))),
 ]
 
