@@ -108,7 +108,8 @@ def _cheapest(
     strict: bool,
     count: int,
 ) -> list[tuple[Program, Selection]]:
-    """The cheapest ways to run the programs, with the best of each while there is room.
+    """The cheapest ways to run the programs, with the best of each while there is room; one for
+    each sequence of engines.
 
     Raises
     ------
@@ -130,7 +131,10 @@ def _cheapest(
         raise faults[0]
     room = max(0, count - len(firsts))
     found = [*firsts, *sorted(others, key=_price)[:room]]
-    return sorted(found, key=_price)[:count]
+    alike: dict[tuple[str, ...], tuple[Program, Selection]] = {}
+    for way in sorted(found, key=_price):
+        alike.setdefault(tuple(o.engine for o in way[1].offers), way)
+    return list(alike.values())[:count]
 
 
 def _price(way: tuple[Program, Selection]) -> float:

@@ -11,7 +11,6 @@ from ..expr.chain import Program
 from ..runtime.machine import Machine
 
 MAX_RUN = 32
-_ALIKE = 2
 _SECOND_BEST, _LAST_RESORT = 1e3, 1e7  # seconds
 
 
@@ -33,9 +32,10 @@ def select(
     strict: bool = False,
     count: int = 1,
 ) -> tuple[Selection, ...]:
-    """The ``count`` cheapest covers by the model, cheapest first.
+    """The cheapest cover by the model, and the next ones up to ``count`` that other engines make.
 
-    Shortest paths over the cut points of the program.
+    Shortest paths over the cut points of the program, one for each set of engines; a set that
+    only adds engines to one that is cheaper is left out.
 
     Raises
     ------
@@ -53,10 +53,11 @@ def select(
             for offer in _rivals(_offers(program, first, stop, engines, machine, asked), count)
             for so_far in best[first]
         ]
-        best[stop] = _distinct(sorted(found, key=lambda c: c.price))[:count]
+        best[stop] = _distinct(found)[: 1 if count == 1 else None]
     assert best[steps], "the unfused engine covers everything"
     limit = best[steps][0].price + _SECOND_BEST
-    return tuple(_selection(c, asked, strict) for c in best[steps] if c.price < limit)
+    covers = [c for c in _undominated(best[steps]) if c.price < limit]
+    return tuple(_selection(c, asked, strict) for c in covers[:count])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,24 @@ class _Cover:
     price: float
     offers: tuple[Offer, ...]
 
+    @property
+    def engines(self) -> frozenset[str]:
+        return frozenset(o.engine for o in self.offers)
+
 
 def _distinct(covers: Sequence[_Cover]) -> list[_Cover]:
-    """The best two of each sequence of engines: more would hardly differ."""
-    seen: dict[tuple[str, ...], int] = {}
-    found = []
+    """The cheapest of each set of engines, the cheapest of all first."""
+    firsts: dict[frozenset[str], _Cover] = {}
+    for cover in sorted(covers, key=lambda c: c.price):
+        firsts.setdefault(cover.engines, cover)
+    return list(firsts.values())
+
+
+def _undominated(covers: Sequence[_Cover]) -> list[_Cover]:
+    """Those that do not merely add engines to a cheaper one."""
+    found: list[_Cover] = []
     for cover in covers:
-        engines = tuple(o.engine for o in cover.offers)
-        seen[engines] = seen.get(engines, 0) + 1
-        if seen[engines] <= _ALIKE:
+        if not any(other.engines < cover.engines for other in found):
             found.append(cover)
     return found
 
