@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,14 +30,19 @@ def row_ffts(node: Node) -> tuple[RowFFT, ...]:
     return real_shapes(spec.n, spec.kind == "c2r", double)
 
 
-def row_phases(fft: RowFFT, sign: int, registers: str, shared: str, table: str) -> list[list[str]]:
+@lru_cache(128)
+def row_phases(
+    fft: RowFFT, sign: int, registers: str, shared: str, table: str
+) -> tuple[tuple[str, ...], ...]:
     """Statements between barriers, as of ``fft.stockham.phases``."""
     match fft:
         case RealFFT():
-            return real_phases(fft, registers, shared, table)
+            found = real_phases(fft, registers, shared, table)
         case Bluestein():
-            return bluestein_phases(fft, sign, registers, shared, table)
-    return phases(fft, sign, registers, shared, table)
+            found = bluestein_phases(fft, sign, registers, shared, table)
+        case _:
+            found = phases(fft, sign, registers, shared, table)
+    return tuple(map(tuple, found))
 
 
 def row_table(fft: RowFFT) -> np.ndarray:

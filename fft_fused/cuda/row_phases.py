@@ -48,9 +48,9 @@ def all_phases(block: Block) -> list[str]:
                 pending += store(block, k)
         for k, result in enumerate(block.rows.results):
             if result.last == number and result.along:
-                for part in tree(block, k):
+                for step in tree(block, k):
                     close()
-                    pending += part
+                    pending += step
                 close()
         if number in staged or block.has_late(number):
             close()

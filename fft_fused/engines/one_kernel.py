@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -128,22 +128,41 @@ def table_on(fft: RowFFT, device: int) -> Any:
 
 
 class _Variant:
-    """A kernel in one shape, with the kernels that add up its partial results."""
+    """A kernel in one shape, with the kernels that add up its partial results; its text is made
+    when it is asked for."""
 
-    def __init__(self, kernel: RowKernel) -> None:
-        self.kernel = kernel
-        self.function = Function(kernel.source, kernel.name, kernel.shared_bytes, kernel.links)
-        self.combines = {
+    def __init__(self, make: Callable[[], RowKernel]) -> None:
+        self._make = make
+        self._loaded: set[int] = set()
+        self._ready: dict[int, tuple[int, list[Any]]] = {}
+
+    @cached_property
+    def kernel(self) -> RowKernel:
+        return self._make()
+
+    @cached_property
+    def function(self) -> Function:
+        kernel = self.kernel
+        return Function(kernel.source, kernel.name, kernel.shared_bytes, kernel.links)
+
+    @cached_property
+    def combines(self) -> dict[int, Function]:
+        """By number of the result."""
+        kernel = self.kernel
+        return {
             k: Function(kernel.combine, f"{kernel.name}_combine{k}")
             for k, is_sum in enumerate(kernel.sums)
             if is_sum
         }
-        self._ready: dict[int, tuple[int, list[Any]]] = {}
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
-        """Compilations still to do."""
-        functions = (self.function, *self.combines.values())
-        return [partial(f.load, device) for f in functions if not f.is_loaded(device)]
+        """What is still to do: generate, compile and load."""
+        return [] if device in self._loaded else [partial(self._load, device)]
+
+    def _load(self, device: int) -> None:
+        for function in (self.function, *self.combines.values()):
+            function.load(device)
+        self._loaded.add(device)
 
     def _made_ready(self, device: int) -> tuple[int, list[Any]]:
         """In how many splits it runs on a device, and the tables of its FFTs there."""
@@ -185,7 +204,8 @@ class _Runner:
     def __init__(self, problem: Problem, detail: _Detail) -> None:
         strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
         self.variants = tuple(
-            _Variant(row_kernel("rows", detail.rows, shape, strides)) for shape in detail.shapes
+            _Variant(partial(row_kernel, "rows", detail.rows, shape, strides))
+            for shape in detail.shapes
         )
         self._outputs = problem.outputs
         self._numbers = [k for k, n in enumerate(problem.inputs) if n.op == "scalar"]
