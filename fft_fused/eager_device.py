@@ -14,12 +14,12 @@ from .options import current
 from .passes.pipeline import plan_for, settled
 from .passes.trace import collect
 from .runtime.arrays import as_operand, device_of, spec_of
-from .runtime.cache import Cache
+from .runtime.cache import Cache, shared_cache
 from .runtime.exchange import working_on
 from .runtime.execute import check_out, execute
 from .runtime.plan import Plan, output_specs
 
-_PLANS: Cache[Plan | None] = Cache(512)
+_PLANS: Cache[Plan | None] = shared_cache(512)
 
 
 def transform(

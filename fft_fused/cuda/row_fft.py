@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
 from ..expr.node import Node
+from ..runtime.cache import remembered
 from .fft.bluestein import Bluestein, bluestein_phases, bluestein_shapes, bluestein_table
 from .fft.real import RealFFT, real_phases, real_shapes, real_table
 from .fft.shape import BlockFFT, shapes
@@ -30,7 +30,7 @@ def row_ffts(node: Node) -> tuple[RowFFT, ...]:
     return real_shapes(spec.n, spec.kind == "c2r", double)
 
 
-@lru_cache(128)
+@remembered(128)
 def row_phases(
     fft: RowFFT, sign: int, registers: str, shared: str, table: str
 ) -> tuple[tuple[str, ...], ...]:

@@ -13,13 +13,13 @@ from ..expr.chain import Problem
 from ..expr.node import Node
 from ..passes.device import is_one_call
 from ..runtime import device_cost
-from ..runtime.cache import Cache
+from ..runtime.cache import Cache, shared_cache
 from ..runtime.device import Resources
 from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
 
-_PLANS: Cache[FFTPlan] = Cache(256)
+_PLANS: Cache[FFTPlan] = shared_cache(256)
 
 
 class Library:

@@ -23,7 +23,7 @@ from ..cuda.rows import Rows, rows_of
 from ..expr.chain import Problem
 from ..expr.ops import OPS
 from ..runtime import device_cost
-from ..runtime.cache import Cache
+from ..runtime.cache import shared_cache
 from ..runtime.cost import touched_bytes
 from ..runtime.device import Resources
 from ..runtime.gpus import why_no_gpu
@@ -36,7 +36,7 @@ _WORTH_MEASURING = 16 << 20  # bytes; less is done in microseconds, and building
 _LAPS = 3
 _COMBINE_COLUMNS = 32
 _COMBINE_THREADS = 256
-_TABLES: Cache[Any] = Cache(256)
+_TABLES = shared_cache(256)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ..expr.chain import Program
 from ..expr.node import Expr, walk
 from ..expr.ops import OPS
 from ..options import Options, current
-from ..runtime.cache import Cache
+from ..runtime.cache import Cache, shared_cache
 from ..runtime.device import resources_now
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
@@ -25,7 +25,7 @@ from .partition import partition
 from .select import Selection, select
 from .tables import tables
 
-PLANS: Cache[Plan] = Cache(512)
+PLANS: Cache[Plan] = shared_cache(512)
 _RIVALS = 5
 _WORTH_A_TRY = 2.5  # a plan that the model finds slower than this many times the best is not raced
 

@@ -1,13 +1,16 @@
-"""A bounded cache: least recently used entries go first."""
+"""Bounded caches: least recently used entries go first. Those of the package clear together."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+_CLEARED: list[Callable[[], None]] = []
 
 
 class Cache(Generic[T]):
@@ -56,3 +59,27 @@ class Cache(Generic[T]):
         with self._lock:
             self._items.clear()
             self.hits = self.misses = 0
+
+
+def shared_cache(limit: int) -> Cache[Any]:
+    """A cache that ``clear_all`` clears."""
+    made: Cache[Any] = Cache(limit)
+    _CLEARED.append(made.clear)
+    return made
+
+
+def remembered(limit: int) -> Callable[[F], F]:
+    """``functools.lru_cache``, cleared by ``clear_all``."""
+
+    def decorated(function: F) -> F:
+        made = lru_cache(limit)(function)
+        _CLEARED.append(made.cache_clear)
+        return cast(F, made)
+
+    return decorated
+
+
+def clear_all() -> None:
+    """Forget everything that can be made again."""
+    for clear in _CLEARED:
+        clear()

@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from ..options import cpu_count, current, resolve_workers
+from .cache import clear_all
 from .gpus import CURE, Gpu, cuda_versions, gpus, why_no_gpu
 
 _OPTIONAL = {
@@ -118,10 +119,8 @@ def cache_info() -> dict[str, int]:
 
 
 def cache_clear() -> None:
-    """Forget every plan; fused functions keep the ones they use."""
-    from ..passes.pipeline import PLANS
-
-    PLANS.clear()
+    """Forget every plan, of cuFFT too, and every table; fused functions keep what they use."""
+    clear_all()
 
 
 def _cuda_bindings() -> str | None:

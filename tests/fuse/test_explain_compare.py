@@ -10,6 +10,7 @@ import scipy.fft
 
 import fft_fused
 from fft_fused import fft, fft2, fuse, ifft2
+from fft_fused.cuda.fft.shape import shapes
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((256, 1024, 2), dtype=np.float32).view(np.complex64)[..., 0]
@@ -162,3 +163,10 @@ def test_cache_info_counts_and_clears():
     assert counts["plans"] == 1
     assert counts["hits"] == 1
     assert counts["misses"] == 1
+
+
+def test_clearing_forgets_what_was_worked_out_about_lengths():
+    shapes(1000)
+    assert shapes.cache_info().currsize
+    fft_fused.cache_clear()
+    assert not shapes.cache_info().currsize

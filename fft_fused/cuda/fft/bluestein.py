@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
+from ...runtime.cache import remembered
 from .body import Body, Complex
 from .chain import Memory, Names, Step, phases_of
 from .padding import Exchanges, Padding
@@ -162,7 +162,7 @@ def bluestein_table(fft: Bluestein) -> np.ndarray:
     return np.concatenate([part.astype(table.dtype) for part in parts])
 
 
-@cache
+@remembered(256)
 def bluestein_shapes(length: int, double: bool = False) -> tuple[Bluestein, ...]:
     """Ways to do an FFT of any length in one block, the best guess first.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -139,7 +139,7 @@ class Body:
         return self.let(f"{a.name} * {b.name} {'-' if negative[1] else '+'} {c.name} * {d.name}")
 
 
-@cache
+@lru_cache(4096)
 def turn(part: int, of: int) -> tuple[float, float]:
     """Cosine and sine of ``2 pi part / of``, correct to the last bit or nearly so.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, lru_cache
 from math import gcd
 
 import numpy as np
 
+from ...runtime.cache import remembered
 from .stage import Place, Stage
 
 Exchanges = tuple[tuple[Stage, Stage], ...]
@@ -65,7 +65,7 @@ def _padded(name: str) -> str:
     return f"{name[:-1]}p_"
 
 
-@cache
+@remembered(1024)
 def padding_of(exchanges: Exchanges, length: int, unit_bytes: int) -> Padding:
     """The padding with the fewest bank conflicts, the least memory among equals.
 
@@ -115,7 +115,7 @@ def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: i
     return int(np.maximum(passes - 1, 0).sum())
 
 
-@lru_cache(64)
+@remembered(64)
 def _accesses(exchanges: Exchanges) -> tuple[np.ndarray, np.ndarray]:
     """Elements that each lane of the first warps accesses, and the number of its FFT.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 
+from ...runtime.cache import remembered
 from .padding import Exchanges, Padding, padding_of
 from .stage import Element, Stage, in_order
 
@@ -160,7 +160,7 @@ def best(length: int, double: bool = False) -> BlockFFT | None:
     return next(iter(shapes(length, double)), None)
 
 
-@cache
+@remembered(512)
 def shapes(length: int, double: bool = False) -> tuple[BlockFFT, ...]:
     """Ways to do an FFT in one block, the best guess first; none for a prime factor above 31.
 
@@ -215,7 +215,7 @@ def _fitting(fft: BlockFFT) -> BlockFFT | None:
     return None
 
 
-@cache
+@remembered(512)
 def _factorizations(length: int, largest: int = _LARGEST_RADIX) -> list[tuple[int, ...]]:
     """Products of radices, largest first, with at most one radix more than need be."""
     found = list(_products(length, largest))
