@@ -10,7 +10,7 @@ import numpy as np
 from ..expr.node import Node, format_graph
 from ..expr.user_function import UserFunction
 from . import indexing
-from .casts import stored
+from .casts import number_type, stored
 from .ctypes import PREAMBLE, c_type
 from .printer import Printer
 from .relation import Placement, names
@@ -64,7 +64,7 @@ def load_callback(
     value: Node, inputs: Sequence[Node], strides: dict[int, tuple[int, ...]], slots: Slots
 ) -> str:
     """The source of the function that gives cuFFT an element of ``value``."""
-    printer = Printer({id(n): f"p{k}" for k, n in enumerate(inputs)}, strides, indent=1)
+    printer = Printer(indexing.input_names(inputs), strides, indent=1)
     index = tuple(printer.index(p) for p in indexing.decompose("i", value.shape))
     printer.flat = (value.shape, index, "i")
     element = printer.element(value, index)
@@ -124,9 +124,7 @@ def _stored_element(
     strides: dict[int, tuple[int, ...]],
 ) -> list[str]:
     placed = dict(placement.index)
-    printer = Printer(
-        {id(n): f"p{k}" for k, n in enumerate(inputs)}, strides, indent=2, placed=placed
-    )
+    printer = Printer(indexing.input_names(inputs), strides, indent=2, placed=placed)
     placed |= {i: tuple(printer.index(t) for t in index) for i, index in placed.items()}
     printer.held[id(spectrum)] = lambda index: "x"
     printer.flat = (spectrum.shape, placed[id(spectrum)], "i")
@@ -150,11 +148,10 @@ def _declared(inputs: Sequence[Node], slots: Slots, data: str, lines: Sequence[s
         if not _mentions(text, name):
             continue
         if node.op == "scalar":
-            kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
             word = slots.words[id(node)]
             numbers = [f"((const double*)info)[{word + k}]" for k in range(2)]
             value = f"make<double>({', '.join(numbers)})" if node.dtype.kind == "c" else numbers[0]
-            found.append(f"  const {kind} {name} = {value};")
+            found.append(f"  const {number_type(node.dtype)} {name} = {value};")
         elif data and node is slots.data:
             address = data
             if slots.shift is not None:
@@ -193,12 +190,7 @@ def _source(
     strides: dict[int, tuple[int, ...]],
     functions: Sequence[UserFunction],
 ) -> str:
-    spans = [
-        sum((n - 1) * abs(s) for n, s in zip(node.shape, strides[id(node)], strict=True))
-        for node in sized
-        if id(node) in strides
-    ]
-    wide = max([n.size for n in sized] + spans) >= 2**30
+    wide = max(indexing.largest_span(sized, strides), *(n.size for n in sized)) >= 2**30
     comment = "\n".join(f"// {line}" for line in format_graph([value]).splitlines())
     head, *rest = body
     index = "  const index_t i = (index_t)offset;\n  ASSUME(i >= 0);"

@@ -7,6 +7,11 @@ import numpy as np
 from .ctypes import c_type
 
 
+def number_type(dtype: np.dtype) -> str:
+    """The C++ type of a run-time number as an argument: numbers go in double precision."""
+    return "complex_t<double>" if dtype.kind == "c" else "double"
+
+
 def register_type(dtype: np.dtype) -> str:
     """The type a value has in a register: half precision is computed in single."""
     return "float" if dtype.char == "e" else c_type(dtype)

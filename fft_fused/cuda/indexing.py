@@ -6,9 +6,25 @@ import re
 from collections.abc import Sequence
 
 from ..expr.index import AxisMap
+from ..expr.node import Node
 
 Index = tuple[str, ...]
 _SCALED = re.compile(r"\((\w+) \* (\d+) \+ (\d+)\)")
+
+
+def input_names(inputs: Sequence[Node]) -> dict[int, str]:
+    """The C++ names of inputs, by node identity."""
+    return {id(node): f"p{k}" for k, node in enumerate(inputs)}
+
+
+def largest_span(nodes: Sequence[Node], strides: dict[int, tuple[int, ...]]) -> int:
+    """How far apart, in items, the first and the last element of an array lie at most."""
+    spans = [
+        sum((n - 1) * abs(s) for n, s in zip(node.shape, strides[id(node)], strict=True))
+        for node in nodes
+        if id(node) in strides
+    ]
+    return max(spans, default=0)
 
 
 def horner(index: Sequence[str], shape: Sequence[int]) -> str:

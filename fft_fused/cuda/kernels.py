@@ -11,7 +11,7 @@ import numpy as np
 from ..expr.node import Node, format_graph
 from ..expr.ops import OPS
 from . import indexing
-from .casts import loaded, register_type, stored
+from .casts import loaded, number_type, register_type, stored
 from .ctypes import PREAMBLE, c_type
 from .printer import Printer
 from .reductions import combination, identity
@@ -307,8 +307,7 @@ def _combine_kernel(name: str, output: Node, outs: int, pieces: int, combine: st
 def _printer(
     inputs: Sequence[Node], strides: dict[int, tuple[int, ...]], indent: int = 2
 ) -> Printer:
-    names = {id(n): f"p{k}" for k, n in enumerate(inputs)}
-    return Printer(names, strides, indent=indent)
+    return Printer(indexing.input_names(inputs), strides, indent=indent)
 
 
 def _preamble(wide: bool) -> str:
@@ -325,17 +324,15 @@ def _source(
     parameters = []
     for k, node in enumerate(inputs):
         if node.op == "scalar":
-            kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
-            parameters.append(f"const {kind} p{k}")
+            parameters.append(f"const {number_type(node.dtype)} p{k}")
         else:
             parameters.append(f"const {c_type(node.dtype)}* __restrict__ p{k}")
     parameters.append(f"{c_type(output.dtype)}* __restrict__ out")
-    spans = [
-        sum((n - 1) * abs(s) for n, s in zip(node.shape, strides[id(node)], strict=True))
-        for node in inputs
-        if id(node) in strides
+    sizes = [
+        output.size,
+        indexing.largest_span(inputs, strides),
+        *(2 * a.size for a in output.args[:1]),
     ]
-    sizes = [output.size, *spans] + ([output.args[0].size * 2] if output.args else [])
     comment = "\n".join(f"// {line}" for line in format_graph([output]).splitlines())
     head = f"KERNEL {name}({', '.join(parameters)}) {{"
     functions = called(output, inputs)

@@ -6,7 +6,8 @@ change the index on the way, and what is asked for twice at one index is compute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,6 +80,22 @@ class Printer:
         """Add a statement."""
         self.lines.append("  " * self.indent + line)
 
+    def fresh(self) -> str:
+        """A name that no value has yet."""
+        self.count += 1
+        return f"v{self.count - 1}"
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Statements in a block of their own; what they compute is not known outside."""
+        known, self.known = self.known, dict(self.known)
+        self.say(f"{head} {{")
+        self.indent += 1
+        yield
+        self.indent -= 1
+        self.say("}")
+        self.known = known
+
     def index(self, text: str) -> str:
         """A name for an index expression; simple ones stay as they are."""
         if text.isidentifier() or text.isdigit():
@@ -92,8 +109,7 @@ class Printer:
         return self.known[key]
 
     def value(self, dtype: np.dtype, text: str) -> str:
-        name = f"v{self.count}"
-        self.count += 1
+        name = self.fresh()
         self.say(f"const {register_type(dtype)} {name} = {text};")
         return name
 
@@ -133,8 +149,7 @@ class Printer:
 
     def both(self, leaf: Node, position: str, keys: Sequence[Any]) -> list[str]:
         """Two neighbours in memory, loaded at once; known by the keys from now on."""
-        name = f"v{self.count}"
-        self.count += 1
+        name = self.fresh()
         address = f"{self.names[id(leaf)]} + {position}"
         self.say(f"const complex_t<{c_type(leaf.dtype)}> {name} = load_pair({address});")
         parts = [loaded(f"{name}.{part}", leaf.dtype) for part in ("re", "im")]
@@ -235,17 +250,11 @@ class Printer:
         places = [(b, _broadcast(index, node, b)) for b in branches]
         if all(b.op == "const" or (id(b), i) in self.known for b, i in places):
             return self._operator(node, [chosen, *(self.element(b, i) for b, i in places)])
-        name = f"v{self.count}"
-        self.count += 1
+        name = self.fresh()
         self.say(f"{register_type(node.dtype)} {name};")
-        for word, (branch, place) in zip((f"if ({chosen}) {{", "else {"), places, strict=True):
-            known, self.known = self.known, dict(self.known)
-            self.say(word)
-            self.indent += 1
-            self.say(f"{name} = {self.element(branch, place)};")
-            self.indent -= 1
-            self.say("}")
-            self.known = known
+        for word, (branch, place) in zip((f"if ({chosen})", "else"), places, strict=True):
+            with self.block(word):
+                self.say(f"{name} = {self.element(branch, place)};")
         return name
 
     def _reshape(self, node: Node, index: indexing.Index) -> str:
@@ -258,47 +267,30 @@ class Printer:
         if not condition:
             moved = (*index[:axis], self.index(source), *index[axis + 1 :])
             return self.element(node.args[0], moved)
-        name = f"v{self.count}"
-        self.count += 1
+        name = self.fresh()
         own = register_type(node.dtype)
         filled = self._constant(fill.value, node.dtype)
         self.say(f"{own} {name} = {filled};")
-        self._guarded(condition, name, node.args[0], index, axis, source)
+        with self.block(f"if ({condition})"):
+            moved = (*index[:axis], self.index(source), *index[axis + 1 :])
+            self.say(f"{name} = {self.element(node.args[0], moved)};")
         return name
 
     def _constant(self, value: Any, dtype: np.dtype) -> str:
         return loaded(literal(value, dtype), dtype)
 
-    def _guarded(
-        self, condition: str, name: str, node: Node, index: indexing.Index, axis: int, source: str
-    ) -> None:
-        """A block in which the argument is read; what it computes is not known outside."""
-        known, self.known = self.known, dict(self.known)
-        self.say(f"if ({condition}) {{")
-        self.indent += 1
-        moved = (*index[:axis], self.index(source), *index[axis + 1 :])
-        self.say(f"{name} = {self.element(node, moved)};")
-        self.indent -= 1
-        self.say("}")
-        self.known = known
-
     def _reduced(self, node: Node, index: indexing.Index) -> str:
         """A short reduction, as a loop."""
         (arg,), (axes, keepdims, *_) = node.args, node.attr
-        name, r = f"v{self.count}", f"r{self.count}"
-        self.count += 1
+        name = self.fresh()
+        r = f"r{name[1:]}"
         self.say(f"{register_type(node.dtype)} {name} = {identity(node)};")
-        known, self.known = self.known, dict(self.known)
-        self.say(f"for (index_t {r} = 0; {r} < {reduced_length(node)}; ++{r}) {{")
-        self.indent += 1
-        over = iter(indexing.decompose(r, [arg.shape[a] for a in axes]))
-        kept = iter(i for a, i in enumerate(index) if not (keepdims and a in axes))
-        inner = tuple(next(over) if a in axes else next(kept) for a in range(arg.ndim))
-        value = self.element(arg, tuple(self.index(i) for i in inner))
-        self.say(f"{name} = {combination(node).format(name, value)};")
-        self.indent -= 1
-        self.say("}")
-        self.known = known
+        with self.block(f"for (index_t {r} = 0; {r} < {reduced_length(node)}; ++{r})"):
+            over = iter(indexing.decompose(r, [arg.shape[a] for a in axes]))
+            kept = iter(i for a, i in enumerate(index) if not (keepdims and a in axes))
+            inner = tuple(next(over) if a in axes else next(kept) for a in range(arg.ndim))
+            value = self.element(arg, tuple(self.index(i) for i in inner))
+            self.say(f"{name} = {combination(node).format(name, value)};")
         return name
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..expr.node import Node, format_graph
+from . import indexing
+from .casts import number_type
 from .ctypes import PREAMBLE, c_type
 from .row_along import EXTREMES, along_type
 from .row_block import Block, RowShape
@@ -171,20 +173,15 @@ def _is_wide(block: Block) -> bool:
     """Do positions need 64 bits?"""
     problem = block.rows.problem
     nodes = [*problem.inputs, *problem.outputs, *block.rows.transforms]
-    spans = [
-        sum((n - 1) * abs(s) for n, s in zip(node.shape, block.strides[id(node)], strict=True))
-        for node in problem.inputs
-        if id(node) in block.strides
-    ]
-    return max([2 * n.size for n in nodes] + spans) >= _WIDE
+    span = indexing.largest_span(problem.inputs, block.strides)
+    return max(span, *(2 * n.size for n in nodes)) >= _WIDE
 
 
 def _parameters(block: Block) -> list[str]:
     found = []
     for k, node in enumerate(block.rows.problem.inputs):
         if node.op == "scalar":
-            kind = "complex_t<double>" if node.dtype.kind == "c" else "double"
-            found.append(f"const {kind} p{k}")
+            found.append(f"const {number_type(node.dtype)} p{k}")
         else:
             found.append(f"const {c_type(node.dtype)}* __restrict__ g{k}")
     for k, result in enumerate(block.rows.results):

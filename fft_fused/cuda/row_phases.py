@@ -202,7 +202,7 @@ def crossed_store(block: Block, k: int) -> list[str]:
 def gathered_store(block: Block, k: int) -> list[str]:
     """A result each element of which reads what it needs of its row in shared memory."""
     result, together = block.rows.results[k], block.shape.together
-    names = {id(n): f"p{i}" for i, n in enumerate(block.rows.problem.inputs)}
+    names = indexing.input_names(block.rows.problem.inputs)
     printer = Printer(names, block.strides, indent=0)
     spectrum = block.rows.transforms[result.last]
     printer.held[id(spectrum)] = lambda index: _staged_value(
@@ -324,7 +324,7 @@ def _printed(
 ) -> tuple[Printer, str, str]:
     """The statements of a part of a result, its value, and its place in C order."""
     placement = result.placements[part]
-    names = {id(n): f"p{k}" for k, n in enumerate(block.rows.problem.inputs)}
+    names = indexing.input_names(block.rows.problem.inputs)
     printer = RowPrinter(names, block.strides, indent=0, count=1000 * part, before=before)
     printer.side, printer.element_name = side, ELEMENT
     spectra = {id(block.rows.transforms[n]): n for n in result.spectra}

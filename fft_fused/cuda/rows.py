@@ -6,6 +6,7 @@ problem when everything a row's transforms read, beside operands, is of the same
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,7 +14,7 @@ from functools import partial
 from ..expr.chain import Problem
 from ..expr.node import Node
 from ..expr.ops import OPS
-from .indexing import Index
+from .indexing import Index, input_names
 from .printer import Printer
 from .reductions import is_inline
 from .relation import Placement
@@ -100,10 +101,7 @@ class Rows:
     @property
     def count(self) -> int:
         """Rows in all."""
-        total = 1
-        for extent in self.batch.values():
-            total *= extent
-        return total
+        return math.prod(self.batch.values())
 
     def index(self, element: str = ELEMENT) -> Index:
         """The index of an element of a row."""
@@ -336,7 +334,7 @@ def load_printer(
     elements a thread reads.
     """
     problem = rows.problem
-    names = {id(n): f"p{k}" for k, n in enumerate(problem.inputs)}
+    names = input_names(problem.inputs)
     zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
     printer = RowPrinter(names, strides or zeros, indent=0, side=side, element_name=ELEMENT)
     for earlier in range(number):

@@ -38,8 +38,7 @@ def _load_pair(
         return
     if (id(node), first) in printer.known:
         return
-    name = f"v{printer.count}"
-    printer.count += 1
+    name = printer.fresh()
     address = f"{printer.names[id(node)]} + {printer.position(node, first)}"
     even = all(s % 2 == 0 for s in printer.strides[id(node)][:-1])
     function = "load_pair" if at_once and even else "load_two"
@@ -97,8 +96,7 @@ def _view(printer: Printer, node: Node) -> tuple[Node, int, tuple[int, ...]]:
 def _concat(printer: Printer, node: Node, index: indexing.Index) -> str:
     """The part that the index is in."""
     axis, low = node.attr, 0
-    name = f"v{printer.count}"
-    printer.count += 1
+    name = printer.fresh()
     printer.say(f"{register_type(node.dtype)} {name};")
     parts = [part for part in node.args if part.shape[axis]]
     for place, part in enumerate(parts):
@@ -106,15 +104,10 @@ def _concat(printer: Printer, node: Node, index: indexing.Index) -> str:
         last = place == len(parts) - 1
         word = "if" if place == 0 else "else if"
         condition = "" if last and place else f" ({index[axis]} < {high})"
-        known, printer.known = printer.known, dict(printer.known)
-        printer.say(f"{'else' if last and place else word}{condition} {{")
-        printer.indent += 1
-        source = printer.index(f"({index[axis]} - {low})" if low else index[axis])
-        moved = (*index[:axis], source, *index[axis + 1 :])
-        printer.say(f"{name} = {printer.element(part, moved)};")
-        printer.indent -= 1
-        printer.say("}")
-        printer.known = known
+        with printer.block(f"{'else' if last and place else word}{condition}"):
+            source = printer.index(f"({index[axis]} - {low})" if low else index[axis])
+            moved = (*index[:axis], source, *index[axis + 1 :])
+            printer.say(f"{name} = {printer.element(part, moved)};")
         low = high
     return name
 
@@ -146,16 +139,10 @@ def _update(printer: Printer, node: Node, index: indexing.Index) -> str:
         axis += 1
     shift = len(place) - value.ndim
     source = tuple("0" if n == 1 else place[k + shift] for k, n in enumerate(value.shape))
-    name = f"v{printer.count}"
-    printer.count += 1
+    name = printer.fresh()
     printer.say(f"{register_type(node.dtype)} {name} = {printer.element(base, index)};")
-    known, printer.known = printer.known, dict(printer.known)
-    printer.say(f"if ({' && '.join(conditions) or 'true'}) {{")
-    printer.indent += 1
-    printer.say(f"{name} = {printer.element(value, source)};")
-    printer.indent -= 1
-    printer.say("}")
-    printer.known = known
+    with printer.block(f"if ({' && '.join(conditions) or 'true'})"):
+        printer.say(f"{name} = {printer.element(value, source)};")
     return name
 
 

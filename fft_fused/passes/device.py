@@ -165,9 +165,7 @@ def _is_aligned(pairs: Node, expr: Expr) -> bool:
         leaf = leaf.args[0]
     if leaf.op != "operand":
         return True
-    return expr.operands[leaf.attr].alignment % (2 * leaf.dtype.itemsize) == 0 or (
-        2 * leaf.dtype.itemsize > 16
-    )
+    return expr.operands[leaf.attr].alignment % (2 * leaf.dtype.itemsize) == 0
 
 
 def is_one_call(nodes: Sequence[Node]) -> bool:
