@@ -16,8 +16,6 @@ from ..runtime.device import Resources
 from .compile import arch_for, compiled
 from .cufft import Callbacks, FFTPlan, Layout
 
-_OF_GRAPHS: list[Any] = []
-
 
 class _Instance:
     """A plan, its block and who used it last."""
@@ -54,7 +52,7 @@ class CallbackPlans:
 
         with self._lock:
             if resources.capturing:
-                used = self._for_graph()
+                used = self._for_graph(resources)
             else:
                 if self._free is None:
                     self._free = _Instance(*self._made_of)
@@ -72,11 +70,11 @@ class CallbackPlans:
                 used.stream = resources.stream
                 used.event.record()
 
-    def _for_graph(self) -> _Instance:
+    def _for_graph(self, resources: Resources) -> _Instance:
         """The instance that belongs to captured graphs; it is not used outside of them."""
         if self._free is not None:
             self._captured, self._free = self._free, None
-            _OF_GRAPHS.append(self._captured)
+            resources.keep(self._captured)
         assert self._captured is not None
         return self._captured
 

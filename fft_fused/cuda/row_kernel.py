@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..expr.node import Node, format_graph
+from ..expr.user_function import UserFunction
 from . import indexing
 from .casts import number_type
 from .ctypes import PREAMBLE, c_type
@@ -107,10 +108,10 @@ def row_kernel(
     block = Block(rows, shape, strides)
     sums = tuple(bool(r.reduced) for r in rows.results)
     outputs = tuple(r.output for r in rows.results)
-    functions = [f for o in outputs for f in called(o, rows.problem.inputs)]
+    functions = [f for o in rows.problem.outputs for f in called(o, rows.problem.inputs)]
     return RowKernel(
         name,
-        _source(name, block),
+        _source(name, block, functions),
         shape,
         rows.problem.inputs,
         outputs,
@@ -125,9 +126,8 @@ def row_kernel(
     )
 
 
-def _source(name: str, block: Block) -> str:
+def _source(name: str, block: Block, functions: Sequence[UserFunction]) -> str:
     problem = block.rows.problem
-    functions = [f for o in problem.outputs for f in called(o, problem.inputs)]
     comment = [f"// {line}" for line in format_graph(problem.outputs).splitlines()]
     wide = "long long" if _is_wide(block) else "int"
     bounds = f", {block.blocks_at_once}" if block.blocks_at_once else ""

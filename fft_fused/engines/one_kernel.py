@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda.compile import nvrtc_missing
+from ..cuda.compile import nvrtc_missing, side_by_side
 from ..cuda.fft.shape import shapes
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
@@ -25,7 +24,7 @@ from ..expr.ops import OPS
 from ..runtime import device_cost
 from ..runtime.cache import shared_cache
 from ..runtime.cost import touched_bytes
-from ..runtime.device import Resources
+from ..runtime.device import Resources, elapsed
 from ..runtime.gpus import why_no_gpu
 from ..runtime.machine import Machine
 from . import Cost, Launch, Offer, Refusal
@@ -239,8 +238,6 @@ class _Runner:
         """The fastest variant on these arrays; the first guess while a graph is captured."""
         if resources.capturing:
             return self.variants[0]
-        from ..cuda.compile import side_by_side
-
         side_by_side(self.prepare(resources.device))
         laps = [_lap(v, inputs, outputs, resources) for v in self.variants]
         best = self.variants[laps.index(min(laps))]
@@ -252,15 +249,6 @@ class _Runner:
 def _lap(
     variant: _Variant, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
 ) -> float:
-    import cupy
-
+    """Seconds of a variant: the fastest of a few runs after one."""
     variant.run(inputs, outputs, resources)
-    fastest = math.inf
-    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    for _ in range(_LAPS):
-        start.record()
-        variant.run(inputs, outputs, resources)
-        stop.record()
-        stop.synchronize()
-        fastest = min(fastest, cupy.cuda.get_elapsed_time(start, stop))
-    return fastest
+    return min(elapsed(lambda: variant.run(inputs, outputs, resources)) for _ in range(_LAPS))

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..cuda.cufft import CufftError
 from ..errors import CompileError
-from .device import prepare
+from .device import elapsed, prepare
 from .execute import execute
 from .plan import Lap, Plan
 
@@ -63,12 +63,4 @@ def _tried(plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any]) -> Excepti
 
 
 def _lap(plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any]) -> float:
-    """Seconds of one call on the current stream, the host's share of a small one included."""
-    import cupy
-
-    start, stop = cupy.cuda.Event(), cupy.cuda.Event()
-    start.record()
-    execute(plan, arrays, scalars)
-    stop.record()
-    stop.synchronize()
-    return float(cupy.cuda.get_elapsed_time(start, stop)) * 1e-3
+    return elapsed(lambda: execute(plan, arrays, scalars))

@@ -9,5 +9,6 @@ from fft_fused.engines import one_kernel
 
 @pytest.fixture(autouse=True)
 def several_shapes(monkeypatch):
-    """Elsewhere small problems have but one."""
+    """Elsewhere small problems have but one; more than two take long to compile."""
     monkeypatch.setattr(one_kernel, "_WORTH_MEASURING", 0)
+    monkeypatch.setattr(one_kernel, "_VARIANTS", 2)

@@ -10,7 +10,6 @@ import pytest
 from fft_fused import fft, fft2, fftfreq, fftshift, ifft, ifftshift, irfft, lazy, rfft, xp
 from fft_fused.cuda.ctypes import PREAMBLE
 from fft_fused.cuda.operators import template
-from fft_fused.engines import one_kernel
 from fft_fused.engines.unfused import evaluate
 from fft_fused.expr import build
 
@@ -19,12 +18,6 @@ from . import emulate, host
 pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
 RNG = np.random.default_rng(0)
 TWO_PI = 8 * np.arctan(np.longdouble(1))
-
-
-@pytest.fixture(autouse=True)
-def two_shapes(monkeypatch):
-    """Compiling takes most of the time."""
-    monkeypatch.setattr(one_kernel, "_VARIANTS", 2)
 
 
 def array(*shape, dtype="c8"):

@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 
 from fft_fused import fft, ifft, irfft, lazy, rfft, xp
-from fft_fused.engines import one_kernel
 from fft_fused.engines.unfused import evaluate
 
 from . import emulate, host
 
 pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
 RNG = np.random.default_rng(1)
-
-
-@pytest.fixture(autouse=True)
-def two_shapes(monkeypatch):
-    """Compiling takes most of the time."""
-    monkeypatch.setattr(one_kernel, "_VARIANTS", 2)
 
 
 def array(*shape, dtype="c8"):
