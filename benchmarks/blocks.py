@@ -1,7 +1,8 @@
 """Building blocks on a GPU: ``python -m benchmarks.blocks [--json FILE] [--engine NAME]``.
 
-Transforms of many lengths with the work around them that engines fuse, on 2^28 points, each on one
-engine: the fastest of several calls by CUDA events, and the seconds of the first call.
+Transforms of many lengths, of planes and of cubes, with the work around them that engines fuse, on
+2^28 points, each on one engine: the fastest of several calls by CUDA events, and the seconds of the
+first call.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import fft_fused
-from fft_fused import fft, fuse, ifft, options, rfft
+from fft_fused import fft, fft2, fftn, fuse, ifft, options, rfft
 
 
 def power(x: Any, w: Any) -> Any:
@@ -52,6 +53,26 @@ def transform(x: Any) -> Any:
     return fft(x)
 
 
+def planes(x: Any) -> Any:
+    """Planes, nothing around them."""
+    return fft2(x)
+
+
+def weighted_planes(x: Any, w: Any, h: Any) -> Any:
+    """Planes with a factor before and one after."""
+    return fft2(x * w) * h
+
+
+def cube(x: Any) -> Any:
+    """Cubes, nothing around them."""
+    return fftn(x, axes=(-3, -2, -1))
+
+
+def weighted_cube(x: Any, w: Any, h: Any) -> Any:
+    """Cubes with a factor before and one after."""
+    return fftn(x * w, axes=(-3, -2, -1)) * h
+
+
 BLOCKS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "fft(x)": (transform, ("c8",)),
     "abs(fft(x * w))**2": (power, ("c8", "window")),
@@ -59,6 +80,13 @@ BLOCKS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "sum of abs(fft(int8 * w))**2": (summed_power, ("i1 pairs", "window")),
     "ifft(fft(x) * h)": (filtered, ("c8", "filter")),
     "abs(rfft(x * w))**2": (real_power, ("f4", "window")),
+}
+
+OF_PLANES: dict[str, tuple[Callable[..., Any], int]] = {
+    "fft2(x)": (planes, 2),
+    "fft2(x * w) * h": (weighted_planes, 2),
+    "fftn(x)": (cube, 3),
+    "fftn(x * w) * h": (weighted_cube, 3),
 }
 
 
@@ -92,6 +120,18 @@ def fastest(call: Callable[[], Any], repeat: int, xp: Any) -> float:
     return best
 
 
+def timed(
+    title: str, call: Callable[..., Any], given: Sequence[Any], n: int, repeat: int, xp: Any
+) -> dict[str, Any]:
+    """One row of the result."""
+    start = time.perf_counter()
+    call(*given)
+    first = time.perf_counter() - start
+    best = fastest(lambda: call(*given), repeat, xp)
+    print(f"{title:30s} {n:6d} {best:8.3f} ms   first call {first:.2f} s", flush=True)
+    return {"block": title, "n": n, "ms": round(best, 4), "first_s": round(first, 2)}
+
+
 def measure(
     xp: Any, points: int, lengths: Sequence[int], engine: str | None, repeat: int
 ) -> list[dict[str, Any]]:
@@ -101,14 +141,18 @@ def measure(
         for n in lengths:
             given = arguments(kinds, points, n, xp)
             with options(engine=engine):
-                call = fuse(function)
-                start = time.perf_counter()
-                call(*given)
-                first = time.perf_counter() - start
-                best = fastest(lambda call=call, given=given: call(*given), repeat, xp)
-            rows.append({"block": title, "n": n, "ms": round(best, 4), "first_s": round(first, 2)})
-            print(f"{title:30s} {n:6d} {best:8.3f} ms   first call {first:.2f} s", flush=True)
-            del given
+                rows.append(timed(title, fuse(function), given, n, repeat, xp))
+    for title, (function, axes) in OF_PLANES.items():
+        for n in (256, 512, 1024) if axes == 2 else (64, 256, 512):
+            count = points // n**axes
+            if not count:
+                continue
+            x = xp.ones((count, *[n] * axes), np.complex64)
+            w, h = xp.ones(x.shape[1:], np.float32), xp.ones(x.shape[1:], np.complex64)
+            given = (x, w, h) if "w" in title else (x,)
+            with options(engine=engine):
+                rows.append(timed(title, fuse(function), given, n, repeat, xp))
+            del given, x, w, h
     return rows
 
 
