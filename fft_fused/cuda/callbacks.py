@@ -195,7 +195,8 @@ def _source(
     head, *rest = body
     index = "  const index_t i = (index_t)offset;\n  ASSUME(i >= 0);"
     lines = [
-        f"{definitions(functions)}typedef {'long long' if wide else 'int'} index_t;\n{PREAMBLE}"
+        f"{definitions(functions)}typedef {'long long' if wide else 'int'} index_t;\n"
+        f"#define RARE DEVICE\n{PREAMBLE}"
         f"{wrappers(functions)}",
         comment,
         head,

@@ -2,19 +2,24 @@
 
 In single precision they are written for few instructions: where a library function has a branch for
 rare arguments at every use, such arguments are one function that is not inlined, or a selection.
+Where all must be inlined, ``RARE`` is defined as ``DEVICE`` before.
 """
 
 from __future__ import annotations
 
 FUNCTIONS = r"""
 #ifdef __CUDACC_RTC__
-#define RARE __device__ __noinline__
+#ifndef RARE
+#define RARE static __device__ __noinline__
+#endif
 DEVICE float rsqrt_(float x) {
   float r; asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x)); return r; }
 DEVICE int bits_(float x) { return __float_as_int(x); }
 DEVICE float from_bits_(int i) { return __int_as_float(i); }
 #else
+#ifndef RARE
 #define RARE static
+#endif
 DEVICE float rsqrt_(float x) { return 1 / sqrtf(x); }
 DEVICE int bits_(float x) { int i; __builtin_memcpy(&i, &x, 4); return i; }
 DEVICE float from_bits_(int i) { float x; __builtin_memcpy(&x, &i, 4); return x; }

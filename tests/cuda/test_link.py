@@ -196,6 +196,27 @@ class TestCallbacks:
         assert len(plan.launches) == 2
 
 
+@pytest.mark.parametrize("arch", ARCHES)
+def test_both_callbacks_of_a_transform_are_linked_and_inlined(arch):
+    turned = Z * xp.exp(1j * (abs(Z) * 5))
+    plan, _ = emulate.planned([abs(fft(turned)) * abs(turned)], "cufft_callbacks")
+    runner = plan.launches[-1].run
+    caller = """
+    __device__ float2 cufftJITCallbackLoadComplex(void*, unsigned long long, void*, void*);
+    __device__ void cufftJITCallbackStoreComplex(void*, unsigned long long, float2, void*, void*);
+    extern "C" __global__ void all(float2* out, void* in, void* info) {
+      float2 z = cufftJITCallbackLoadComplex(in, threadIdx.x, info, 0);
+      cufftJITCallbackStoreComplex(out, threadIdx.x, z, info, 0); }
+    """
+    assert "cis_(" in runner.load
+    assert "modulus(" in runner.store
+    texts = [(caller, arch), (runner.load, "compute_75"), (runner.store, "compute_75")]
+    images = [(FILE, compile_source(text, for_arch, LTO)) for text, for_arch in texts]
+    ptx = link._linker().link(images, ["-lto", f"-arch={arch}", "-ptx"], "ptx").decode()
+    assert ".entry all" in ptx
+    assert "call" not in ptx
+
+
 def test_two_functions_of_one_symbol_are_never_in_one_kernel():
     one = gain(numpy=lambda x, k: x)
     other = gain(ltoir(SOURCE.replace("+ k", "- k")), numpy=lambda x, k: x)
