@@ -175,9 +175,8 @@ class Builder:
             return
         operands = [self.program.values[i] for i in (a, b)]
         if any(v.array.dtype.kind == "c" for v in operands) and any(v.rough for v in operands):
-            name = {"maximum": "add", "minimum": "subtract"}.get(
-                name, name
-            )  # a jump at equal parts
+            # these jump where real parts are nearly equal
+            name = {"maximum": "add", "minimum": "subtract"}.get(name, name)
 
         def error(out: Value, x: Value, y: Value) -> float:
             if name == "multiply":

@@ -172,11 +172,10 @@ def template(node: Node) -> str | None:
 
 def _divided(by: float) -> str:
     """Division of single precision by a constant: a product, and one correction of its rounding."""
-    with np.errstate(all="ignore"):
-        inverse = np.float32(1) / np.float32(by)
     if not _SMALLEST_DIVISOR < abs(by) < 1 / _SMALLEST_DIVISOR:
         return "({0} / {1})"
-    return f"divided_({{0}}, {{1}}, {float(inverse).hex()}f)"
+    inverse = float(np.float32(1) / np.float32(by))
+    return f"divided_({{0}}, {{1}}, {inverse.hex()}f)"
 
 
 def _root(sign: int, n: int, dtype: np.dtype) -> str:

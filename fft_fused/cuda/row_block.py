@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from ..expr.node import Node
 from . import indexing
 from .casts import register_type
+from .fft.shape import SHARED_BYTES
 from .row_fft import RowFFT, Side, after, before, indented
 from .rows import Result, Rows
 
-_REGISTER_FILE = 65536
-_SHARED_MEMORY, _SHARED_OF_SYSTEM = 228 << 10, 1 << 10  # of a multiprocessor, of each block
+REGISTER_FILE = 65536  # of a multiprocessor
+_SHARED_OF_SYSTEM = 1024  # of each block
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +117,7 @@ class Block:
 
     def is_wide(self, node: Node) -> bool:
         """Does the address of an input allow to load two elements at once?"""
-        alignment = self.rows.problem.operands[node.attr].alignment if node.op == "operand" else 16
-        return alignment % (2 * node.dtype.itemsize) == 0
+        return self.rows.problem.alignment(node) % (2 * node.dtype.itemsize) == 0
 
     def before(self, number: int) -> Side:
         return before(self.shape.ffts[number])
@@ -214,7 +214,7 @@ class Block:
     # ---- registers
 
     @property
-    def blocks_at_once(self) -> int:
+    def wanted_blocks(self) -> int:
         """Blocks that a multiprocessor should hold, at the price of registers; 0 where that is
         left to the compiler, as it is for sums, which need registers of their own."""
         chain, most = len(self.shape.ffts) > 1, max(f.registers for f in self.shape.ffts)
@@ -223,8 +223,9 @@ class Block:
         wanted = 64 if most <= 16 else 128 if most <= 32 and chain else 0
         if not wanted:
             return 0
-        by_registers = _REGISTER_FILE // (wanted * self.shape.threads)
-        return min(by_registers, _SHARED_MEMORY // (self.shared_bytes + _SHARED_OF_SYSTEM))
+        by_registers = REGISTER_FILE // (wanted * self.shape.threads)
+        shared = SHARED_BYTES + _SHARED_OF_SYSTEM
+        return min(by_registers, shared // (self.shared_bytes + _SHARED_OF_SYSTEM))
 
     # ---- text
 

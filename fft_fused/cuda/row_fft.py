@@ -122,11 +122,15 @@ class Side:
             "}",
         ]
 
+    @property
+    def registers(self) -> Side:
+        """The same with a register as one element."""
+        return Side(self.places, self.threads, self.real, False)
+
     def pairs(self, name: str, lines: Sequence[str], condition: str = "") -> list[str]:
         """Lines for each two neighbours ``e`` and ``e1`` of a packed side."""
-        single = Side(self.places, self.threads, self.real, False)
         element = ["const index_t e0 = e;", "{", "const index_t e = 2 * e0, e1 = e + 1;"]
-        return single.loop(name, [*element, *lines, "}"], condition)
+        return self.registers.loop(name, [*element, *lines, "}"], condition)
 
     def _regular(self) -> str:
         return f"t + i * {self.threads}" if len(self.places) > 1 else "t"

@@ -130,7 +130,7 @@ def _source(name: str, block: Block, functions: Sequence[UserFunction]) -> str:
     problem = block.rows.problem
     comment = [f"// {line}" for line in format_graph(problem.outputs).splitlines()]
     wide = "long long" if _is_wide(block) else "int"
-    bounds = f", {block.blocks_at_once}" if block.blocks_at_once else ""
+    bounds = f", {wanted}" if (wanted := block.wanted_blocks) else ""
     registers = [
         f"complex_t<{block.real}> x{k}[{f.registers}];" for k, f in enumerate(block.shape.ffts)
     ]

@@ -67,16 +67,17 @@ def all_phases(block: Block) -> list[str]:
 def load(block: Block, number: int) -> list[str]:
     """What a transform reads, into registers."""
     side = block.before(number)
-    printer, value = _loaded(block, number, side)
+    printer, value = _loaded(block, number, None if side.packed else side)
     lines = [*_stripped(printer), f"r.x{number}[k] = {value};"]
     if side.packed:
         return side.pairs(f"before{number}", lines, "live_")
     return _after(printer.before, side.loop(f"before{number}", lines, "live_"))
 
 
-def _loaded(block: Block, number: int, side: Side, roots: bool = True) -> tuple[RowPrinter, str]:
-    """The statements that load element ``e`` of a transform, or a pair, and its complex value."""
-    node, staged = block.rows.transforms[number], block.staged
+def _loaded(block: Block, number: int, known: Side | None) -> tuple[RowPrinter, str]:
+    """The statements that load element ``e`` of a transform, or a pair, and its complex value;
+    ``known`` tells which elements a thread has where that is of use."""
+    node, staged, side = block.rows.transforms[number], block.staged, block.before(number)
 
     def text(earlier: int, element: str) -> str:
         if earlier in staged:
@@ -86,8 +87,7 @@ def _loaded(block: Block, number: int, side: Side, roots: bool = True) -> tuple[
             return f"{register}.{'re' if element == ELEMENT else 'im'}"
         return block.after(earlier).value(register)
 
-    seen = side if roots and not side.packed else None
-    printer = load_printer(block.rows, number, block.strides, text, seen)
+    printer = load_printer(block.rows, number, block.strides, text, known)
     if side.packed:
         printer.twins = (ELEMENT, f"{ELEMENT}1")
         printer.wide = frozenset(id(n) for n in block.rows.problem.inputs if block.is_wide(n))
@@ -101,7 +101,7 @@ def _loaded(block: Block, number: int, side: Side, roots: bool = True) -> tuple[
 def load_rows_together(block: Block) -> list[str]:
     """An element of every row of the block by one thread, to shared memory: what several rows read
     is loaded once. Rows beyond the last are left out in a block that has such."""
-    printer, value = _loaded(block, 0, block.before(0), roots=False)
+    printer, value = _loaded(block, 0, None)
     together, kind = block.shape.together, f"complex_t<{block.real}>"
     element = "e = 2 * q, e1 = e + 1" if block.before(0).packed else "e = q"
     body = [*block.row_names(), *_stripped(printer)]
@@ -136,9 +136,8 @@ def load_rows_together(block: Block) -> list[str]:
 
 def _loaded_together(block: Block) -> list[str]:
     """What ``load_rows_together`` loaded, into registers."""
-    side = block.before(0)
-    single = Side(side.places, side.threads, side.real, False)
-    return single.loop("before0", [f"r.x0[k] = ((complex_t<{block.real}>*)s)[e];"], "live_")
+    line = f"r.x0[k] = ((complex_t<{block.real}>*)s)[e];"
+    return block.before(0).registers.loop("before0", [line], "live_")
 
 
 def stage(block: Block, number: int) -> list[str]:

@@ -7,16 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from .fft.shape import SHARED_BYTES
 from .indexing import horner
-from .row_block import Block, RowShape
+from .row_block import REGISTER_FILE, Block, RowShape
 from .row_fft import RowFFT, row_ffts
 from .rows import ELEMENT, Rows, load_printer
 from .steps import steps
 
 _MOST_THREADS = 1024
-_MOST_SHARED = 227 * 1024
 _GOOD_SHARED = 113 * 1024  # two blocks on a multiprocessor
-_REGISTER_FILE = 65536
 _ROW_THREADS = 128
 _MOST_REGISTERS = 36
 _SIDE_BY_SIDE_BYTES = 128
@@ -27,7 +26,8 @@ _LOAD = re.compile(r"\bp(\d+)(?:\[| \+ )([^\];]*)")
 
 def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> tuple[RowShape, ...]:
     """Up to ``count`` shapes, the best guess first; none when no FFT fits a block."""
-    read, written = _load_direction(rows, strides), _store_directions(rows)
+    loads = [_loads(rows, number, strides) for number in range(len(rows.transforms))]
+    read, written = _load_direction(rows, loads), _store_directions(rows)
     columns = read != ELEMENT
     lead = read if columns else next((w for w in written if w not in ("", ELEMENT)), "")
     order = (*(n for n in rows.batch if n != lead), *((lead,) if lead in rows.batch else ()))
@@ -38,7 +38,7 @@ def row_shapes(rows: Rows, strides: dict[int, tuple[int, ...]], count: int) -> t
     groups = [r.group for r in rows.results]
     crossed = tuple(o or g is not None for o, g in zip(other, groups, strict=True))
     along = any(other) or any(g is not None and g.name != ELEMENT for g in groups)
-    sharing = (True, False) if _reads_rows_again(rows, strides) else (False,)
+    sharing = (True, False) if _reads_rows_again(loads[0]) else (False,)
     found: list[RowShape] = []
     for ffts in _equal_threads(rows):
         for together in _together(rows, ffts, columns, along, order):
@@ -103,35 +103,38 @@ def _together(
         f
         for f in dict.fromkeys(max(1, min(f, most)) for f in choices)
         if f * threads <= _MOST_THREADS
-        and f * row_bytes <= _MOST_SHARED
-        and f * registers <= _REGISTER_FILE
+        and f * row_bytes <= SHARED_BYTES
+        and f * registers <= REGISTER_FILE
     ]
-    if not fitting and row_bytes <= _MOST_SHARED:
+    if not fitting and row_bytes <= SHARED_BYTES:
         fitting = [1]
     return sorted(fitting, key=lambda f: f * row_bytes > _GOOD_SHARED)
 
 
-def _load_direction(rows: Rows, strides: dict[int, tuple[int, ...]]) -> str:
+def _loads(rows: Rows, number: int, strides: dict[int, tuple[int, ...]]) -> list[str]:
+    """The statements that load an element of a transform."""
+    printer = load_printer(rows, number, strides, lambda earlier, element: "0")
+    printer.element(rows.transforms[number].args[0], rows.index())
+    return printer.lines
+
+
+def _load_direction(rows: Rows, loads: Sequence[Sequence[str]]) -> str:
     """What neighbours in memory differ by where most bytes are read: the element or an axis."""
     found, most = ELEMENT, 0
-    for number, node in enumerate(rows.transforms):
-        printer = load_printer(rows, number, strides, lambda earlier, element: "0")
-        printer.element(node.args[0], rows.index())
-        positions = _positions(printer.lines)
+    for lines in loads:
+        positions = _positions(lines)
         for k, leaf in enumerate(rows.problem.inputs):
             if k not in positions or leaf.op == "scalar" or leaf.nbytes <= most:
                 continue
-            name = _nearest(steps(positions[k], _definitions(printer.lines)), rows)
+            name = _nearest(steps(positions[k], _definitions(lines)), rows)
             if name:
                 found, most = name, leaf.nbytes
     return found
 
 
-def _reads_rows_again(rows: Rows, strides: dict[int, tuple[int, ...]]) -> bool:
+def _reads_rows_again(lines: Sequence[str]) -> bool:
     """Is an element made of several of one array, as a sum over taps is?"""
-    printer = load_printer(rows, 0, strides, lambda earlier, element: "0")
-    printer.element(rows.transforms[0].args[0], rows.index())
-    counts = Counter(n for line in printer.lines for n, _ in _LOAD.findall(line))
+    counts = Counter(n for line in lines for n, _ in _LOAD.findall(line))
     return max(counts.values(), default=0) >= _MANY_LOADS
 
 

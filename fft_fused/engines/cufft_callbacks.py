@@ -205,12 +205,8 @@ class _Runner:
         needed = below_store | (below_load - ({id(data)} if data is not None else set()))
         apart = self._scratch_output and detail.stored is not None
         alignment = 16 if self.layout.double else 8
-        shifted = data is not None and self._alignment(data) < alignment
+        shifted = data is not None and self._problem.alignment(data) < alignment
         return assign_slots(inputs, needed, data, apart, alignment, shifted)
-
-    def _alignment(self, node: Node) -> int:
-        """Of the address of an input."""
-        return self._problem.operands[node.attr].alignment if node.op == "operand" else 16
 
     def _texts(self) -> tuple[str | None, str | None]:
         detail, problem = self._detail, self._problem

@@ -64,11 +64,9 @@ def evaluate(
     }
     xp = module_of(expr.device)
     run = Steps([n for n in nodes if id(n) not in leaves], expr.outputs, xp)
-    with after_other_streams() if xp is not np else nullcontext():
-        results = run(leaves)
     return tuple(
         _owned(xp.asarray(v, o.dtype), [*arrays], xp)
-        for v, o in zip(results, expr.outputs, strict=True)
+        for v, o in zip(run(leaves), expr.outputs, strict=True)
     )
 
 
@@ -100,6 +98,7 @@ class Steps:
 
     def __init__(self, nodes: Sequence[Node], outputs: Sequence[Node], xp: Any = np) -> None:
         self.nodes, self.outputs = tuple(nodes), tuple(outputs)
+        self._in_turn = nullcontext if xp is np else after_other_streams
         self._made = {id(n) for n in nodes if n.op != "const"}
         last = {id(o): -1 for o in outputs}
         dead: dict[int, list[int]] = {}
@@ -126,7 +125,10 @@ class Steps:
         return numpy_key(node.attr) if last[id(base)] == place and not alive else None
 
     def __call__(self, leaves: dict[int, Any]) -> list[Any]:
-        values = dict(leaves)
+        with self._in_turn():
+            return self._results(dict(leaves))
+
+    def _results(self, values: dict[int, Any]) -> list[Any]:
         for step in self.steps:
             args = [values[id(a)] for a in step.node.args]
             if step.in_place is not None:
@@ -187,8 +189,7 @@ class Unfused:
 
         def run(inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> list[Any]:
             xp = module_of(device)
-            with after_other_streams() if xp is not np else nullcontext():
-                results = steps()(dict(zip(numbers, inputs, strict=True)))
+            results = steps()(dict(zip(numbers, inputs, strict=True)))
             return [
                 _placed(xp.asarray(value, node.dtype), out, inputs, xp)
                 for value, node, out in zip(results, problem.outputs, outputs, strict=True)

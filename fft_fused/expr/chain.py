@@ -120,6 +120,10 @@ class Problem:
         """Transforms, reductions and opaque calls."""
         return tuple(n for n in self.nodes if OPS[n.op].kind in ANCHORS)
 
+    def alignment(self, node: Node) -> int:
+        """Of the address of an input; that of an earlier value is as good as any."""
+        return self.operands[node.attr].alignment if node.op == "operand" else 16
+
     @property
     def bytes_read(self) -> int:
         return sum(n.nbytes for n in self.inputs)

@@ -32,10 +32,8 @@ def for_library(expr: Expr) -> Expr:
 
 
 def for_own_kernels(expr: Expr) -> Expr:
-    """As ``for_library``, but nothing is dropped before ``c2r``: kernels of our own do not read it.
-    The same object when there is no ``c2r``."""
-    if not any(n.op == "dft" and n.attr.kind == "c2r" for n in walk(expr.outputs)):
-        return expr
+    """As ``for_library``, but nothing is dropped before ``c2r``: kernels of our own do not read
+    it."""
     return _rewritten(expr, mends=False)
 
 

@@ -89,14 +89,12 @@ def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:
     fits = [e.fits for e in engines if e.fits is not None]
     recorded = normalize(expr, FOR_LIBRARY)
     normal = for_library(recorded)
-    own = for_own_kernels(recorded)
-    forms = [normal]
-    if fits and own is not recorded:
-        forms.insert(0, normalize(own, FOR_LIBRARY))  # the better one where they cost as much
+    differs = any(n.op == "dft" and n.attr.kind == "c2r" for n in walk(recorded.outputs))
+    own = for_own_kernels(recorded) if fits and differs else normal
+    forms = [normal] if own is normal else [own, normal]  # the first where they cost as much
     if any(OPS[n.op].kind not in ("transform", "leaf") for n in walk(normal.outputs)):
-        unsplit = normal if own is recorded else own
-        split = (split_long(unsplit, f) for f in fits)
-        forms += [normalize(s, FOR_LIBRARY) for s in split if s is not unsplit]
+        split = (split_long(own, f) for f in fits)
+        forms += [normalize(s, FOR_LIBRARY) for s in split if s is not own]
     forms = [with_addresses(f) for f in forms]
     return tuple(partition(f, loads=True, tables=tables(f)) for f in forms)
 

@@ -7,8 +7,9 @@ import pytest
 
 from fft_fused import lazy, xp
 
-from . import emulate
+from . import emulate, host
 
+pytestmark = pytest.mark.skipif(host.COMPILER is None, reason="no C++ compiler")
 RNG = np.random.default_rng(7)
 
 

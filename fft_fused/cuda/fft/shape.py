@@ -14,7 +14,7 @@ from .stage import Element, Stage, in_order
 LARGEST_PRIME = 31
 _LARGEST_RADIX = 32
 _MOST_THREADS = 1024
-_SHARED_BYTES = 227 * 1024
+SHARED_BYTES = 227 * 1024  # the most of a block
 _OTHER_REGISTERS = 26
 _WORDS = 64
 _CANDIDATES = 5
@@ -210,7 +210,7 @@ def _fitting(fft: BlockFFT) -> BlockFFT | None:
     for split in (False, True):
         trial = replace(fft, split=split)
         most = trial.length * trial.unit_bytes * 5 // 4
-        if most <= _SHARED_BYTES or trial.shared_reals * trial.real_bytes <= _SHARED_BYTES:
+        if most <= SHARED_BYTES or trial.shared_reals * trial.real_bytes <= SHARED_BYTES:
             return trial
     return None
 
