@@ -108,6 +108,10 @@ class Printer:
             self.known[key] = name
         return self.known[key]
 
+    def decided(self, condition: str) -> bool | None:
+        """Does a condition hold wherever the statements will stand? None: it is to be tested."""
+        return None
+
     def value(self, dtype: np.dtype, text: str) -> str:
         name = self.fresh()
         self.say(f"const {register_type(dtype)} {name} = {text};")
@@ -264,7 +268,10 @@ class Printer:
     def _remap(self, node: Node, index: indexing.Index) -> str:
         axis, mapping, fill = node.attr
         source, condition = indexing.mapped(index[axis], mapping)
-        if not condition:
+        decided = self.decided(condition)
+        if decided is False:
+            return self._constant(fill.value, node.dtype)
+        if not condition or decided:
             moved = (*index[:axis], self.index(source), *index[axis + 1 :])
             return self.element(node.args[0], moved)
         name = self.fresh()

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from ..expr.node import Node
 from . import indexing
 from .casts import register_type
+from .fft.padding import Padding, conflicts
 from .fft.shape import SHARED_BYTES
+from .fft.stage import Stage
 from .row_fft import RowFFT, Side, after, before, indented
 from .rows import Result, Rows
 
 REGISTER_FILE = 65536  # of a multiprocessor
 _SHARED_OF_SYSTEM = 1024  # of each block
+_PITCHES = 17  # of pairs of reals: all that differ in banks, and one
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,10 @@ class Block:
     @property
     def double(self) -> bool:
         return self.rows.transforms[0].dtype.char in "dD"
+
+    @property
+    def real_bytes(self) -> int:
+        return 8 if self.double else 4
 
     @property
     def real(self) -> str:
@@ -185,7 +192,32 @@ class Block:
 
     @property
     def pitch(self) -> int:
-        """Reals of shared memory of one row; an odd number of pairs keeps rows apart in banks."""
+        """Reals of shared memory of one row, as many more than needed as keep rows apart in
+        banks."""
+        least = self._row_reals
+        if self.shape.together == 1 or not least:
+            return least
+        return min(range(least, least + 2 * _PITCHES, 2), key=lambda p: (self.bank_conflicts(p), p))
+
+    def bank_conflicts(self, pitch: int) -> int:
+        """Bank conflicts of the exchanges of FFTs, and of what is written in order."""
+        shape, found = self.shape, 0
+        alternating = shape.together if shape.columns else 1
+        for fft in shape.ffts:
+            unit = pitch // 2 if fft.unit_bytes > self.real_bytes else pitch
+            found += conflicts(fft.exchanges, fft.padding, unit, fft.unit_bytes, alternating)
+        for number in range(len(shape.ffts)):
+            if number in self.staged or self.has_late(number):
+                order = Stage(self.extent(number), shape.row_threads)
+                ways = {alternating, 1 if shape.columns else shape.together}
+                for way in ways if self.has_late(number) else {alternating}:
+                    bytes_of_pair = 2 * self.real_bytes
+                    found += conflicts(((order, order),), Padding(), pitch // 2, bytes_of_pair, way)
+        return found
+
+    @property
+    def _row_reals(self) -> int:
+        """Reals of shared memory that a row needs; an even number."""
         reals = max(f.shared_reals for f in self.shape.ffts)
         if self.shape.shares_loads:
             reals = max(reals, 2 * self.loaded)
@@ -194,14 +226,13 @@ class Block:
             if number in staged or self.has_late(number):
                 reals = max(reals, 2 * self.extent(number))
         if any(r.along for r in self.rows.results):  # a value and its place for each thread
-            reals = max(reals, 16 * self.shape.row_threads // (8 if self.double else 4))
-        pairs = -(-reals // 2)
-        return 2 * (pairs + (pairs % 2 == 0)) if self.shape.together > 1 and pairs else 2 * pairs
+            reals = max(reals, 16 * self.shape.row_threads // self.real_bytes)
+        return reals + reals % 2
 
     @property
     def shared_bytes(self) -> int:
         """Of a block."""
-        exchange = self.shape.together * self.pitch * (8 if self.double else 4)
+        exchange = self.shape.together * self.pitch * self.real_bytes
         if self.over_together == 1:
             return exchange
         sums = [self._sum_bytes(r) for r in self.rows.results if r.reduced]

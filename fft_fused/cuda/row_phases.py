@@ -17,6 +17,8 @@ from .row_fft import Side, indented, row_phases
 from .row_roots import RowPrinter
 from .rows import ELEMENT, Result, load_printer
 
+_MOST_TESTS = 3  # of the row, before loads
+
 
 def all_phases(block: Block) -> list[str]:
     """All that is done for the rows that a block has at a time."""
@@ -64,19 +66,37 @@ def all_phases(block: Block) -> list[str]:
     return lines
 
 
-def load(block: Block, number: int) -> list[str]:
-    """What a transform reads, into registers."""
-    side = block.before(number)
-    printer, value = _loaded(block, number, None if side.packed else side)
+def load(block: Block, number: int, taken: dict[str, bool] | None = None) -> list[str]:
+    """What a transform reads, into registers.
+
+    What depends on the row alone, such as which of several joined arrays it lies in, is tested
+    before the loop over its elements, so that their loads follow one another; ``taken`` are the
+    conditions tested so far.
+    """
+    side, taken = block.before(number), taken or {}
+    printer, value = _loaded(block, number, None if side.packed else side, taken)
+    if printer.open_conditions and len(taken) < _MOST_TESTS:
+        condition = printer.open_conditions[0]
+        ways = [load(block, number, {**taken, condition: holds}) for holds in (True, False)]
+        return [
+            f"if ({condition}) {{",
+            *indented(ways[0]),
+            "} else {",
+            *indented(ways[1]),
+            "}",
+        ]
     lines = [*_stripped(printer), f"r.x{number}[k] = {value};"]
     if side.packed:
         return side.pairs(f"before{number}", lines, "live_")
     return _after(printer.before, side.loop(f"before{number}", lines, "live_"))
 
 
-def _loaded(block: Block, number: int, known: Side | None) -> tuple[RowPrinter, str]:
+def _loaded(
+    block: Block, number: int, known: Side | None, taken: dict[str, bool] | None = None
+) -> tuple[RowPrinter, str]:
     """The statements that load element ``e`` of a transform, or a pair, and its complex value;
-    ``known`` tells which elements a thread has where that is of use."""
+    ``known`` tells which elements a thread has where that is of use, ``taken`` which conditions on
+    the row hold."""
     node, staged, side = block.rows.transforms[number], block.staged, block.before(number)
 
     def text(earlier: int, element: str) -> str:
@@ -88,6 +108,7 @@ def _loaded(block: Block, number: int, known: Side | None) -> tuple[RowPrinter, 
         return block.after(earlier).value(register)
 
     printer = load_printer(block.rows, number, block.strides, text, known)
+    printer.taken = taken or {}
     if side.packed:
         printer.twins = (ELEMENT, f"{ELEMENT}1")
         printer.wide = frozenset(id(n) for n in block.rows.problem.inputs if block.is_wide(n))

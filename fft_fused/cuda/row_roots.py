@@ -28,11 +28,22 @@ class RowPrinter(Printer):
     """A printer for the loop over the elements of a row that a thread holds.
 
     ``side`` says which these are; ``before`` are the statements that stand before the loop.
+    ``taken`` says of conditions on the row alone whether they hold; ``open_conditions`` are those
+    that were tested for each element although the row decides them.
     """
 
     side: Side | None = None
     element_name: str = ""
     before: list[str] = field(default_factory=list)
+    row_names: frozenset[str] = frozenset()
+    taken: dict[str, bool] = field(default_factory=dict)
+    open_conditions: list[str] = field(default_factory=list)
+
+    def decided(self, condition: str) -> bool | None:
+        known = self.taken.get(condition)
+        if known is None and condition and _words(condition) <= self.row_names:
+            self.open_conditions.append(condition)
+        return known
 
     def _element(self, node: Node, index: indexing.Index) -> str:
         factors = self._factors(node, index) if node.op == "root" else None

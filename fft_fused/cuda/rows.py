@@ -337,6 +337,7 @@ def load_printer(
     names = input_names(problem.inputs)
     zeros = {id(n): (0,) * n.ndim for n in problem.inputs}
     printer = RowPrinter(names, strides or zeros, indent=0, side=side, element_name=ELEMENT)
+    printer.row_names = frozenset(rows.batch)
     for earlier in range(number):
         printer.held[id(rows.transforms[earlier])] = partial(_read, rows, earlier, text)
     return printer

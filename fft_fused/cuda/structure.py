@@ -96,20 +96,35 @@ def _view(printer: Printer, node: Node) -> tuple[Node, int, tuple[int, ...]]:
 def _concat(printer: Printer, node: Node, index: indexing.Index) -> str:
     """The part that the index is in."""
     axis, low = node.attr, 0
+    possible: list[tuple[str, Node, int]] = []
+    for part in node.args:
+        if not part.shape[axis]:
+            continue
+        condition = f"{index[axis]} < {low + part.shape[axis]}"
+        is_last = low + part.shape[axis] == node.shape[axis]
+        decided = True if is_last else printer.decided(condition)
+        if decided is not False:
+            possible.append((condition, part, low))
+        if decided:
+            break
+        low += part.shape[axis]
+    if len(possible) == 1:
+        return _part(printer, possible[0], axis, index)
     name = printer.fresh()
     printer.say(f"{register_type(node.dtype)} {name};")
-    parts = [part for part in node.args if part.shape[axis]]
-    for place, part in enumerate(parts):
-        high = low + part.shape[axis]
-        last = place == len(parts) - 1
-        word = "if" if place == 0 else "else if"
-        condition = "" if last and place else f" ({index[axis]} < {high})"
-        with printer.block(f"{'else' if last and place else word}{condition}"):
-            source = printer.index(f"({index[axis]} - {low})" if low else index[axis])
-            moved = (*index[:axis], source, *index[axis + 1 :])
-            printer.say(f"{name} = {printer.element(part, moved)};")
-        low = high
+    for place, (condition, *_) in enumerate(possible):
+        word = "else " if place else ""
+        test = f"if ({condition})" if place < len(possible) - 1 else ""
+        with printer.block(f"{word}{test}".rstrip()):
+            printer.say(f"{name} = {_part(printer, possible[place], axis, index)};")
     return name
+
+
+def _part(printer: Printer, chosen: tuple[str, Node, int], axis: int, index: indexing.Index) -> str:
+    """An element of a part that begins at an index."""
+    _, part, first = chosen
+    source = printer.index(f"({index[axis]} - {first})" if first else index[axis])
+    return printer.element(part, (*index[:axis], source, *index[axis + 1 :]))
 
 
 def _update(printer: Printer, node: Node, index: indexing.Index) -> str:

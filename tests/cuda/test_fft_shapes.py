@@ -60,22 +60,26 @@ def test_phases_are_cut_where_memory_changes_hands():
     assert [len(phases(fft, -1)) for fft in (whole, split)] == [4, 8]
 
 
-def slowly(exchanges, padding, length, unit_bytes):
-    """Conflicts counted lane by lane, for FFTs of at most one warp's threads."""
+def slowly(exchanges, padding, pitch, unit_bytes, side_by_side):
+    """Conflicts counted lane by lane, over the threads of one FFT or those that alternate."""
     lanes, extra = 128 // unit_bytes, 0
     threads = exchanges[0][0].threads
+    counted = max(32, min(threads * side_by_side // 32, 4) * 32)
     for writer, reader in exchanges:
         for stage, move in ((writer, "writes"), (reader, "reads")):
             for slot in range(stage.slots):
                 for q in range(stage.radix):
-                    for start in range(0, 32, lanes):
+                    for start in range(0, counted, lanes):
                         banks = {}
                         for lane in range(start, start + lanes):
                             number, t = divmod(lane, threads)
+                            if side_by_side > 1:
+                                t, number = divmod(lane, side_by_side)
+                                t %= threads
                             i = int(getattr(stage, move)(np.array([t]), slot, q)[0])
                             if i >= 0:
                                 place = int(padding.places(np.array(i)))
-                                place += number * padding.size(length)
+                                place += number * pitch
                                 banks.setdefault(place % lanes, set()).add(place)
                         extra += max(map(len, banks.values()), default=1) - 1
     return extra
@@ -84,15 +88,16 @@ def slowly(exchanges, padding, length, unit_bytes):
 @pytest.mark.parametrize("padding", [Padding(), Padding(4), Padding(3, 2)], ids=repr)
 @pytest.mark.parametrize("fft", [best(16), best(62), best(256), best(360)], ids=repr)
 def test_bank_conflicts_are_counted_lane_by_lane(fft, padding):
-    for unit in (4, 8, 16):
-        wanted = slowly(fft.exchanges, padding, fft.length, unit)
-        assert conflicts(fft.exchanges, padding, fft.length, unit) == wanted
+    for unit, way, more in ((4, 1, 0), (8, 1, 1), (16, 1, 0), (8, 8, 1), (4, 16, 3), (8, 4, 0)):
+        given = fft.exchanges, padding, padding.size(fft.length) + more, unit
+        assert conflicts(*given, way) == slowly(*given, way)
 
 
 @pytest.mark.parametrize("length", [2**k for k in range(4, 15)])
 def test_powers_of_two_have_no_bank_conflicts(length):
     fft = best(length)
-    assert conflicts(fft.exchanges, fft.padding, length, fft.unit_bytes) == 0
+    pitch = fft.padding.size(length)
+    assert conflicts(fft.exchanges, fft.padding, pitch, fft.unit_bytes) == 0
 
 
 @pytest.mark.parametrize("length", [62, 100, 360, 899, 1000, 1155, 6144])
@@ -100,7 +105,7 @@ def test_padding_never_adds_conflicts(length):
     for fft in shapes(length):
         found = padding_of(fft.exchanges, length, fft.unit_bytes)
         with_it, without = (
-            conflicts(fft.exchanges, p, length, fft.unit_bytes) for p in (found, Padding())
+            conflicts(fft.exchanges, p, p.size(length), fft.unit_bytes) for p in (found, Padding())
         )
         assert with_it <= without
 

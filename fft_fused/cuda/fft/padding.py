@@ -87,26 +87,44 @@ def padding_of(exchanges: Exchanges, length: int, unit_bytes: int) -> Padding:
         return Padding()
     extras = range(0, 5) if exchanges[0][0].threads < _WARP else (0,)
     choices = [Padding(shift, extra) for shift in _SHIFTS for extra in extras]
-    return min(choices, key=lambda p: (conflicts(exchanges, p, length, unit_bytes), p.size(length)))
+    return min(
+        choices,
+        key=lambda p: (conflicts(exchanges, p, p.size(length), unit_bytes), p.size(length)),
+    )
 
 
-def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: int) -> int:
+@remembered(4096)
+def conflicts(
+    exchanges: Exchanges, padding: Padding, pitch: int, unit_bytes: int, side_by_side: int = 1
+) -> int:
     """Extra passes through shared memory, over the accesses of the first warps.
 
     Lanes that fill 128 bytes are served together, in as many passes as the most distinct places
     in one bank.
 
+    Parameters
+    ----------
+    exchanges : tuple of pairs of Stage
+        Who writes shared memory, and who reads it then.
+    padding : Padding
+    pitch : int
+        From an FFT of a block to the next, in what a thread moves at a time.
+    unit_bytes : int
+        Bytes of that.
+    side_by_side : int
+        FFTs whose threads alternate; 1 when those of an FFT are neighbours.
+
     Examples
     --------
     >>> exchange = ((Stage(256, 16, 16, 1), Stage(256, 16, 16, 16)),)
-    >>> conflicts(exchange, Padding(), 256, 8) > 0, conflicts(exchange, Padding(4), 256, 8)
+    >>> conflicts(exchange, Padding(), 256, 8) > 0, conflicts(exchange, Padding(4), 271, 8)
     (True, 0)
     """
     if not exchanges:
         return 0
     lanes = _BANK_BYTES // unit_bytes
-    indices, numbers = _accesses(exchanges)
-    places = np.where(indices < 0, -1, padding.places(indices) + numbers * padding.size(length))
+    indices, numbers = _accesses(exchanges, side_by_side)
+    places = np.where(indices < 0, -1, padding.places(indices) + numbers * pitch)
     places = np.sort(places.reshape(-1, lanes), axis=1)
     counted = places >= 0
     counted[:, 1:] &= places[:, 1:] != places[:, :-1]
@@ -116,14 +134,18 @@ def conflicts(exchanges: Exchanges, padding: Padding, length: int, unit_bytes: i
 
 
 @remembered(64)
-def _accesses(exchanges: Exchanges) -> tuple[np.ndarray, np.ndarray]:
+def _accesses(exchanges: Exchanges, side_by_side: int) -> tuple[np.ndarray, np.ndarray]:
     """Elements that each lane of the first warps accesses, and the number of its FFT.
 
     A row for each access; -1 for an idle lane.
     """
     threads = exchanges[0][0].threads
-    warps = max(1, min(_WARPS_COUNTED, threads // _WARP))
-    number, thread = np.divmod(np.arange(_WARP * warps), threads)
+    warps = max(1, min(_WARPS_COUNTED, threads * side_by_side // _WARP))
+    if side_by_side > 1:
+        thread, number = np.divmod(np.arange(_WARP * warps), side_by_side)
+        thread %= threads
+    else:
+        number, thread = np.divmod(np.arange(_WARP * warps), threads)
     rows = [
         elements(thread, slot, position)
         for writer, reader in exchanges

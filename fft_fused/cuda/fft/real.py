@@ -99,9 +99,14 @@ class RealFFT:
         return max(self.block.registers, self.spectrum.registers + self.mirrored)
 
     @property
+    def unit_bytes(self) -> int:
+        """Bytes of what is exchanged at a time."""
+        return self.block.unit_bytes
+
+    @property
     def padding(self) -> Padding:
         """Where in shared memory an element goes."""
-        return padding_of(self.exchanges, self.block.span, self.block.unit_bytes)
+        return padding_of(self.exchanges, self.block.span, self.unit_bytes)
 
     @property
     def shared_reals(self) -> int:
