@@ -64,7 +64,7 @@ def slowly(exchanges, padding, pitch, unit_bytes, side_by_side):
     """Conflicts counted lane by lane, over the threads of one FFT or those that alternate."""
     lanes, extra = 128 // unit_bytes, 0
     threads = exchanges[0][0].threads
-    counted = max(32, min(threads * side_by_side // 32, 4) * 32)
+    counted = max(1, min(threads * side_by_side // 32, 8)) * 32
     for writer, reader in exchanges:
         for stage, move in ((writer, "writes"), (reader, "reads")):
             for slot in range(stage.slots):
