@@ -27,7 +27,8 @@ from .errors import CompileError, LazyValueError, NotFusedError, RecordingError
 from .expr.node import ArraySpec
 from .fuse import Fused, compute, fuse
 from .lazy import LazyArray, lazy
-from .options import options
+from .options import options, planning
+from .runtime.builds import wait
 from .runtime.info import cache_clear, cache_info, info
 from .scipy_backend import __ua_domain__, __ua_function__
 from .transforms import *  # noqa: F403
@@ -56,11 +57,13 @@ __all__ = [
     "info",
     "lazy",
     "options",
+    "planning",
     "register_backend",
     "set_backend",
     "set_global_backend",
     "set_workers",
     "skip_backend",
+    "wait",
     "xp",
     *_transforms,
 ]

@@ -1,4 +1,4 @@
-"""The command line: psd, demo, info."""
+"""The command line: psd, demo, info, wisdom."""
 
 from __future__ import annotations
 
@@ -65,6 +65,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     info = commands.add_parser("info", help="GPUs, engines, versions, what is missing and why")
     info.set_defaults(run=_info)
+    wisdom = commands.add_parser("wisdom", help="what was measured fastest on this machine's GPUs")
+    actions = wisdom.add_subparsers(required=True, metavar="ACTION")
+    for name, what in _WISDOM.items():
+        action = actions.add_parser(name, help=what)
+        if name in ("export", "import"):
+            action.add_argument("file", type=Path, metavar="FILE")
+        action.set_defaults(run=_wisdom, action=name)
     return parser
 
 
@@ -207,6 +214,31 @@ def _summary(found: Any) -> str:
         f"{found.segments} segments of {found.settings.nfft}, {found.settings.window} window, "
         f"{found.settings.average}{unused}, computed on {device_title(found.device)}"
     )
+
+
+_WISDOM = {
+    "show": "list the programs and what was fastest",
+    "export": "write all of it to a file",
+    "import": "keep what a file written by export says",
+    "forget": "remove all of it",
+}
+
+
+def _wisdom(arguments: argparse.Namespace) -> int:
+    from .runtime import wisdom
+
+    if arguments.action == "show":
+        choices = wisdom.everything().values()
+        for machine in sorted({c.machine for c in choices}):
+            print(machine, *(f"  {c}" for c in choices if c.machine == machine), sep="\n")
+        print(f"{len(choices)} programs")
+    elif arguments.action == "export":
+        print(f"wrote {wisdom.export(arguments.file)} programs to {arguments.file}")
+    elif arguments.action == "import":
+        print(f"{wisdom.import_from(arguments.file)} programs from {arguments.file}")
+    else:
+        print(f"forgot {wisdom.forget()} programs")
+    return 0
 
 
 def _info(arguments: argparse.Namespace) -> int:

@@ -61,9 +61,10 @@ def transform(
     if plan is None:
         return x if out is None else _copied(x, out)
     with working_on(plan.expr.device):
-        if plan.rivals:
+        if plan.is_open:
             plan = settled(plan, [x], ())
-            _PLANS.put(key, plan)
+            if not plan.is_open:
+                _PLANS.put(key, plan)
         checked = None if out is None else check_out(out, output_specs(plan), plan.expr.device)
         (result,) = execute(plan, [x], (), checked)
     return result

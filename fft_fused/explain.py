@@ -172,13 +172,13 @@ def _summary(explanation: Explanation) -> str:
 
 
 def _race_lines(plan: Plan) -> list[str]:
-    """What was measured, or will be at the first call."""
-    if plan.rivals:
-        others = "; ".join(p.engines for p in plan.rivals)
-        return [f"the first call measures this plan and others: {others}"]
+    """What was measured, or will be."""
+    if plan.is_open:
+        others = "; ".join(p.engines for p in plan.rivals) or "other shapes of its kernels"
+        return [f"to be measured against, on the arrays of a call: {others}"]
     if not plan.measured:
         return []
-    lines = ["measured at the first call, ms"]
+    lines = ["measured on the arrays of a call, ms"]
     for lap in sorted(plan.measured, key=lambda lap: lap.seconds):
         time = f"{lap.seconds * 1e3:9.4g}" if not lap.fault else "        -"
         lines.append(f"  {time}  {lap.engines}{f': {lap.fault}' if lap.fault else ''}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -26,11 +26,18 @@ class Options:
     workers : int or None
         Threads of the fused NumPy engine, negative as in scipy.fft. None: ``scipy.fft``'s setting
         if it is not 1, else every CPU this process may use.
+    planning : {"estimate", "measure", "exhaustive"}
+        What decides among the ways to run a program on a GPU: the model alone; a race of those it
+        finds cheapest, on the arrays of a call; a race of many more, before the first call returns.
+    background : bool
+        Are candidates built while calls go on? Otherwise the first call waits for all of them.
     """
 
     engine: str | None = None
     strict: bool = False
     workers: int | None = None
+    planning: str = "measure"
+    background: bool = True
 
 
 class _Stack(threading.local):
@@ -38,10 +45,20 @@ class _Stack(threading.local):
         self.items: list[Options] = []
 
 
+PLANNING = ("estimate", "measure", "exhaustive")
 _stack = _Stack()
+
+
+def _planning() -> str:
+    """FFT_FUSED_PLANNING where it names a way of planning."""
+    asked = os.environ.get("FFT_FUSED_PLANNING", "")
+    return asked if asked in PLANNING else "measure"
+
+
 _DEFAULT = Options(
     engine=os.environ.get("FFT_FUSED_ENGINE") or None,
     strict=os.environ.get("FFT_FUSED_STRICT", "") not in ("", "0"),
+    planning=_planning(),
 )
 
 
@@ -57,14 +74,15 @@ def options(**changes: Any) -> Iterator[Options]:
     Parameters
     ----------
     **changes
-        Fields of ``Options``: ``engine``, ``strict``, ``workers``.
+        Fields of ``Options``: ``engine``, ``strict``, ``workers``, ``planning``, ``background``.
 
     Raises
     ------
     TypeError
         For a name that is no option.
     ValueError
-        For an engine that does not exist, or workers of 0 or below -cpu_count.
+        For an engine or a way of planning that does not exist, or workers of 0 or below
+        -cpu_count.
 
     Examples
     --------
@@ -80,6 +98,10 @@ def options(**changes: Any) -> Iterator[Options]:
     chosen = replace(current(), **changes)
     if chosen.workers is not None:
         resolve_workers(chosen.workers)
+    if chosen.planning not in PLANNING:
+        raise ValueError(
+            f"options: planning {chosen.planning!r} does not exist; there are {', '.join(PLANNING)}"
+        )
     if chosen.engine is not None:
         from .engines import names
 
@@ -94,8 +116,36 @@ def options(**changes: Any) -> Iterator[Options]:
         _stack.items.pop()
 
 
+def planning(how: str, background: bool | None = None) -> AbstractContextManager[Options]:
+    """Set how the fastest way is found, for a block in this thread.
+
+    Parameters
+    ----------
+    how : {"estimate", "measure", "exhaustive"}
+        See ``Options``.
+    background : bool, optional
+        False: the first call waits until all candidates are built and measured.
+
+    Raises
+    ------
+    ValueError
+        For another ``how``.
+
+    Examples
+    --------
+    >>> import fft_fused
+    >>> with fft_fused.planning("estimate") as o:
+    ...     o.planning
+    'estimate'
+    """
+    changes: dict[str, Any] = {"planning": how}
+    if background is not None:
+        changes["background"] = background
+    return options(**changes)
+
+
 def cache_folder() -> Path:
-    """Where compiled code is kept: FFT_FUSED_CACHE_DIR, else the user's cache folder."""
+    """Where code and wisdom are kept: FFT_FUSED_CACHE_DIR, else the user's cache folder."""
     chosen = os.environ.get("FFT_FUSED_CACHE_DIR")
     if chosen:
         return Path(chosen)

@@ -71,10 +71,11 @@ class Traced:
     def plan_for(self, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
         """The plan for a call; where several are worth a try, they are raced on its arrays."""
         plan = self.plan_now()
-        if not plan.rivals:
+        if not plan.is_open:
             return plan
         plan = settled(plan, arrays, scalars)
-        self._planned = (*self._settings(), plan)
+        if not plan.is_open:
+            self._planned = (*self._settings(), plan)
         return plan
 
     def arrays(self, leaves: Leaves) -> list[np.ndarray]:

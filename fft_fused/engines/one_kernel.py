@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda.compile import nvrtc_missing, side_by_side
+from ..cuda.compile import nvrtc_missing
 from ..cuda.fft.shape import shapes
 from ..cuda.launch import Function
 from ..cuda.printer import unsupported
@@ -22,6 +22,7 @@ from ..cuda.rows import Rows, rows_of
 from ..expr.chain import Problem
 from ..expr.ops import OPS
 from ..runtime import device_cost
+from ..runtime.agreement import outliers, sample
 from ..runtime.cache import shared_cache
 from ..runtime.cost import touched_bytes
 from ..runtime.device import Resources, elapsed
@@ -31,6 +32,7 @@ from . import Cost, Launch, Offer, Refusal
 from .elementwise import as_argument, has_copied_view, strides_of
 
 _VARIANTS = 4
+_MANY_VARIANTS = 16
 _WORTH_MEASURING = 16 << 20  # bytes; less is done in microseconds, and building takes longer
 _LAPS = 3
 _COMBINE_COLUMNS = 32
@@ -71,7 +73,8 @@ class OneKernel:
         strides = {id(n): strides_of(n, problem) for n in problem.inputs if n.op != "scalar"}
         read = sum(touched_bytes(n) for n in problem.inputs)
         written = problem.bytes_written
-        ways = row_shapes(rows, strides, _VARIANTS if read + written > _WORTH_MEASURING else 1)
+        count = _VARIANTS if read + written > _WORTH_MEASURING else 1
+        ways = row_shapes(rows, strides, _MANY_VARIANTS if machine.thorough else count)
         if not ways:
             return Refusal(self.name, problem, _misfit(rows))
         launches = 2 if any(r.reduced for r in rows.results) else 1
@@ -208,13 +211,43 @@ class _Runner:
         )
         self._outputs = problem.outputs
         self._numbers = [k for k, n in enumerate(problem.inputs) if n.op == "scalar"]
-        self._best: dict[int, _Variant] = {}
+        self._best: dict[int, int] = {}
         self.laps: dict[int, list[float]] = {}
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
-        """Compilations still to do."""
-        variants = (self._best[device],) if device in self._best else self.variants
-        return [task for v in variants for task in v.prepare(device)]
+        """Compilations that a call needs."""
+        return self.variants[self.chosen(device)].prepare(device)
+
+    def prepare_choices(self, device: int) -> list[Callable[[], Any]]:
+        """Compilations that finding the fastest shape needs besides."""
+        if not self.has_choice(device):
+            return []
+        return [task for v in self.variants[1:] for task in v.prepare(device)]
+
+    @property
+    def has_shapes(self) -> bool:
+        """Is there more than one shape?"""
+        return len(self.variants) > 1
+
+    def has_choice(self, device: int) -> bool:
+        """Is it open which shape is fastest?"""
+        return self.has_shapes and device not in self._best
+
+    def chosen(self, device: int) -> int:
+        """The number of the shape that runs on a device."""
+        return self._best.get(device, 0)
+
+    def choose(self, device: int, number: int) -> None:
+        """Run a shape from now on.
+
+        Raises
+        ------
+        ValueError
+            When there is no such shape.
+        """
+        if not 0 <= number < len(self.variants):
+            raise ValueError(f"shape {number} of {len(self.variants)}")
+        self._best[device] = number
 
     def __call__(
         self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
@@ -226,24 +259,22 @@ class _Runner:
             resources.empty(node.shape, node.dtype) if out is None else out
             for out, node in zip(outputs, self._outputs, strict=True)
         ]
-        best = self._best.get(resources.device)
-        if best is None:
-            best = self._chosen(given, results, resources)
+        if resources.measuring and self.has_choice(resources.device):
+            self._measure(given, results, resources)
+        best = self.variants[self._best.get(resources.device, 0)]
         best.run(given, results, resources)
         return results
 
-    def _chosen(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources
-    ) -> _Variant:
-        """The fastest variant on these arrays; the first guess while a graph is captured."""
-        if resources.capturing:
-            return self.variants[0]
-        side_by_side(self.prepare(resources.device))
-        laps = [_lap(v, inputs, outputs, resources) for v in self.variants]
-        best = self.variants[laps.index(min(laps))]
+    def _measure(self, inputs: Sequence[Any], outputs: Sequence[Any], resources: Resources) -> None:
+        """Choose the fastest shape on these arrays among those that agree."""
+        laps, samples = [], []
+        for variant in self.variants:
+            laps.append(_lap(variant, inputs, outputs, resources))
+            samples.append(sample(outputs))
+        wrong = outliers(samples)
+        right = [k for k in range(len(laps)) if k not in wrong]
         self.laps[resources.device] = laps
-        self._best[resources.device] = best
-        return best
+        self._best[resources.device] = min(right, key=laps.__getitem__)
 
 
 def _lap(

@@ -158,6 +158,14 @@ def format_attr(node: Node) -> str:
     return f"[{text}]"
 
 
+def summary(expr: Expr) -> str:
+    """An expression in one line: ``multiply > fft > absolute of x: c8[16,1024]``."""
+    ops = [n for n in walk(expr.outputs) if n.op not in ("operand", "scalar", "const")]
+    names = [str(n.attr) if n.op == "transform" else n.op for n in ops]
+    given = [f"{n}: {s}" for n, s in zip(expr.names, expr.operands, strict=True)]
+    return f"{' > '.join(names)} of {', '.join(given)}"
+
+
 def format_graph(outputs: Iterable[Node], names: tuple[str, ...] = ()) -> str:
     """The graph as text, a line a node: ``%2 = multiply(%0, %1) : c8[16,1024]``."""
     outputs = tuple(outputs)

@@ -23,7 +23,7 @@ class UserFunction:
     """
 
     content: str
-    numpy: Callable[..., Any] | None
+    numpy: Callable[..., Any] | None = field(repr=False)
     name: str = field(compare=False)
     code: str | bytes = field(compare=False, repr=False)
     result: np.dtype = field(compare=False)

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines import Engine, Launch, Offer, registry
 from ..errors import NotFusedError
 from ..expr.chain import Program
-from ..expr.node import Expr, walk
+from ..expr.node import Expr, summary, walk
 from ..expr.ops import OPS
 from ..options import Options, current
 from ..runtime.cache import Cache, shared_cache
@@ -26,7 +26,8 @@ from .select import Selection, select
 from .tables import tables
 
 PLANS: Cache[Plan] = shared_cache(512)
-_RIVALS = 5
+CONTESTS: Cache[Any] = shared_cache(128)
+_RIVALS = {"estimate": 1, "measure": 5, "exhaustive": 12}
 _WORTH_A_TRY = 2.5  # a plan that the model finds slower than this many times the best is not raced
 
 
@@ -42,19 +43,35 @@ def plan_for(expr: Expr) -> Plan:
 
 
 def settled(plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
-    """The fastest of a plan and its rivals on these arrays, remembered for the next call."""
-    if not plan.rivals or resources_now(1).capturing:
+    """The plan for a call: the fastest as soon as it is known, else one that can run now."""
+    if not plan.is_open:
         return plan
-    from ..runtime.race import race
+    resources = resources_now(1)
+    if resources.capturing:
+        return plan
+    from ..runtime.contest import Contest
 
-    winner = race(plan, arrays, scalars)
-    PLANS.put(_key(plan.expr), winner)
-    return winner
+    key = _key(plan.expr)
+    made = CONTESTS.get(key, lambda: Contest(plan, resources.device, _program(plan.expr)))
+    options = current()
+    waits = not options.background or options.planning == "exhaustive"
+    found = made.answer(arrays, scalars, background=not waits)
+    if not found.is_open:
+        PLANS.put(key, found)
+        CONTESTS.remove(key)
+    return found
 
 
 def _key(expr: Expr) -> Hashable:
     options = current()
-    return (expr.key, options.engine, options.strict, here(expr.device).workers)
+    asked = options.engine, options.strict, options.planning
+    return (expr.key, *asked, here(expr.device).workers)
+
+
+def _program(expr: Expr) -> tuple[str, ...]:
+    """What a choice depends on besides the machine, as text."""
+    options = current()
+    return (summary(expr), repr(expr.key), repr((options.engine, options.strict, options.planning)))
 
 
 def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
@@ -67,7 +84,8 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     if options.engine is not None:
         machine = machine.preferring(options.engine)
     programs = _on_device(expr, allowed) if on_device else (partition(normalize(expr)),)
-    count = _RIVALS if on_device and options.engine is None else 1
+    measured = on_device and options.planning != "estimate"
+    count = _RIVALS[options.planning] if measured and options.engine is None else 1
     found = _cheapest(programs, allowed, machine, options.strict, count)
     built: dict[int, Launch] = {}
     best, *others = (
@@ -75,11 +93,12 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
         for program, s in found
         if s.seconds <= _WORTH_A_TRY * found[0][1].seconds
     )
-    if on_device and options.engine is None and not options.strict:
+    if measured and options.engine is None and not options.strict:
         recorded = _as_recorded(expr, engines, machine)
         if recorded.seconds < _WORTH_A_TRY * best.seconds and len(recorded.steps):
             others.append(recorded)
-    return replace(best, rivals=tuple(others))
+    has_shapes = any(getattr(launch.run, "has_shapes", False) for launch in best.launches)
+    return replace(best, rivals=tuple(others), is_open=measured and bool(others or has_shapes))
 
 
 def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:

@@ -51,6 +51,11 @@ class Cache(Generic[T]):
             while len(self._items) > self.limit:
                 self._items.popitem(last=False)
 
+    def remove(self, key: Hashable) -> None:
+        """Forget a value, if it is there."""
+        with self._lock:
+            self._items.pop(key, None)
+
     def __len__(self) -> int:
         return len(self._items)
 

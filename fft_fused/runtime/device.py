@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,13 +30,15 @@ _LAST_STREAMS = _LastStreams()
 class Resources:
     """What a launch may use: threads on a CPU; a device and a stream of it on a GPU.
 
-    While the stream is captured into a CUDA graph, memory handed out belongs to the graph.
+    While the stream is captured into a CUDA graph, memory handed out belongs to the graph. While
+    ``measuring``, launches find out which of their kernels is fastest.
     """
 
     workers: int = 1
     device: int = 0
     stream: int = 0
     capturing: bool = False
+    measuring: bool = False
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         """An array in C order."""
@@ -118,21 +120,3 @@ def release_memory() -> None:
 
     if not resources_now(1).capturing:
         cupy.get_default_memory_pool().free_all_blocks()
-
-
-def prepare(runs: Sequence[Any], device: int) -> None:
-    """Do the compilations that runs need, side by side; a fault shows when the run is used.
-
-    A run of a launch that needs any has ``prepare(device) -> list of calls``, each safe to make on
-    a thread of its own.
-    """
-    from ..cuda.compile import side_by_side
-
-    different = {id(run): run for run in runs if hasattr(run, "prepare")}.values()
-    tasks = [task for run in different for task in run.prepare(device)]
-
-    def attempt(task: Callable[[], Any]) -> None:
-        with suppress(Exception):
-            task()
-
-    side_by_side([partial(attempt, task) for task in tasks])

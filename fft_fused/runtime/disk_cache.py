@@ -1,4 +1,4 @@
-"""Compiled code on disk: bounded, shared by processes, never trusted without a checksum."""
+"""Content on disk: bounded, shared by processes, never trusted without a checksum."""
 
 from __future__ import annotations
 
@@ -38,14 +38,33 @@ class DiskCache:
 
     def get(self, key: str, make: Callable[[], bytes]) -> bytes:
         """The content under ``key``, made and written when it is not there."""
-        path = self.folder / (key + _SUFFIX)
-        known = _read(path)
+        known = self.peek(key)
         if known is not None:
             return known
         content = make()
-        with contextlib.suppress(OSError):
-            self._write(path, content)
+        self.put(key, content)
         return content
+
+    def peek(self, key: str) -> bytes | None:
+        """The content under ``key`` or None."""
+        return _read(self._path(key))
+
+    def put(self, key: str, content: bytes) -> None:
+        """Keep content, where the folder can be written to."""
+        with contextlib.suppress(OSError):
+            self._write(self._path(key), content)
+
+    def remove(self, key: str) -> None:
+        """Forget what is under ``key``, if there is anything."""
+        with contextlib.suppress(OSError):
+            self._path(key).unlink()
+
+    def names(self) -> list[str]:
+        """The names of all entries, in order."""
+        return sorted(path.stem for path in self.folder.glob("*" + _SUFFIX))
+
+    def _path(self, key: str) -> Path:
+        return self.folder / (key + _SUFFIX)
 
     def _write(self, path: Path, content: bytes) -> None:
         """Whole or not at all: written beside its place, then moved there."""

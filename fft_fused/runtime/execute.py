@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ def execute(
     arrays: Sequence[np.ndarray],
     scalars: Sequence[Any] = (),
     out: Sequence[np.ndarray | None] | None = None,
+    measuring: bool = False,
 ) -> list[np.ndarray]:
     """Run a plan.
 
@@ -30,6 +32,8 @@ def execute(
         One for each scalar slot.
     out : sequence of ndarray or None, optional
         Where the results go, see ``check_out``; None for a new C-contiguous array.
+    measuring : bool, optional
+        Launches find out which of their kernels is fastest, and keep it.
 
     Returns
     -------
@@ -42,7 +46,7 @@ def execute(
         A GPU has too little memory. What the call had allocated is free again.
     """
     try:
-        return _executed(plan, arrays, scalars, out)
+        return _executed(plan, arrays, scalars, out, measuring)
     except Exception as error:
         if plan.expr.device == "cpu" or not is_out_of_memory(error):
             raise
@@ -50,7 +54,8 @@ def execute(
     release_memory()
     if isinstance(fault, MemoryError):
         raise _explained(fault, plan)
-    return _executed(plan, arrays, scalars, out)  # a library asked for what CuPy kept free
+    # a library asked for what CuPy kept free
+    return _executed(plan, arrays, scalars, out, measuring)
 
 
 def _executed(
@@ -58,6 +63,7 @@ def _executed(
     arrays: Sequence[np.ndarray],
     scalars: Sequence[Any],
     out: Sequence[np.ndarray | None] | None,
+    measuring: bool,
 ) -> list[np.ndarray]:
     leaves = len(arrays) + len(scalars)
     values: list[Any] = [*arrays, *scalars, *[None] * (plan.count - leaves)]
@@ -66,6 +72,8 @@ def _executed(
     targets = {} if out is None else _targets(plan, arrays, out)
     on_host = plan.expr.device == "cpu"
     resources = Resources(plan.workers) if on_host else resources_now(plan.workers)
+    if measuring:
+        resources = replace(resources, measuring=True)
     resources.keep(plan)
     for step in plan.steps:
         results = step.launch.run(

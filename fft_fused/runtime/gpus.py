@@ -96,10 +96,12 @@ def choose_device(asked: str) -> str:
 
 def device_title(device: str) -> str:
     """``cpu``, or number and name of a GPU."""
-    if device == "cpu":
-        return device
-    index = int(device.partition(":")[2])
-    return f"{device} ({_gpu(_cuda_runtime(), index).name})"
+    return device if device == "cpu" else f"{device} ({gpu_name(device)})"
+
+
+def gpu_name(device: str) -> str:
+    """The name of a GPU given as ``cuda:0``."""
+    return _gpu(_cuda_runtime(), int(device.partition(":")[2])).name
 
 
 def cuda_versions() -> dict[str, str]:

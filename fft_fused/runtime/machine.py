@@ -12,7 +12,8 @@ from ..options import current, resolve_workers
 class Machine:
     """Rates in bytes per second, sizes in bytes.
 
-    The defaults are a core of a current x86 server: what counts is their ratio.
+    The defaults are a core of a current x86 server: what counts is their ratio. ``thorough``:
+    many shapes of kernels are to be tried.
     """
 
     workers: int
@@ -24,6 +25,7 @@ class Machine:
     call_seconds: float = 1e-6
     preferred: str | None = None
     device: str = "cpu"
+    thorough: bool = False
 
     def rate(self, nbytes: int) -> float:
         """At which data of this size are read and written by one core."""
@@ -38,4 +40,9 @@ class Machine:
 
 def here(device: str = "cpu") -> Machine:
     """The machine as the options in force see it, for arrays on a device."""
-    return Machine(workers=resolve_workers(current().workers), device=device)
+    options = current()
+    return Machine(
+        workers=resolve_workers(options.workers),
+        device=device,
+        thorough=options.planning == "exhaustive",
+    )

@@ -37,7 +37,8 @@ class Plan:
 
     Values are numbered: operands first, then scalars, then what the launches make. ``results``
     says which value each output is, ``constants`` which values are numbers in the code. ``rivals``
-    are other plans for the same values that might be faster, ``measured`` what a race of them took;
+    are other plans for the same values that might be faster, ``measured`` what a race of them took.
+    ``is_open`` holds while it is not known which plan and which shapes of kernels are fastest;
     ``owns_results`` holds when every result is an array of its own that a launch makes.
     """
 
@@ -54,6 +55,7 @@ class Plan:
     rivals: tuple[Plan, ...] = field(compare=False, repr=False, default=())
     measured: tuple[Lap, ...] = field(compare=False, default=())
     owns_results: bool = field(compare=False, default=False)
+    is_open: bool = field(compare=False, default=False)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
