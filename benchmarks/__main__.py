@@ -17,22 +17,13 @@ import numpy as np
 import scipy
 
 import fft_fused
+from fft_fused.runtime.machine import processor_name
 
 from .expressions import BENCHMARKS
 
 _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "benchmarks" / "results" / "numpy.json"
 _MARKS = ("<!-- table: benchmarks/results/numpy.json -->", "<!-- end of table -->")
-
-
-def processor() -> str:
-    """The model name the system gives."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
 
 
 def measure(repeat: int) -> dict[str, object]:
@@ -47,7 +38,7 @@ def measure(repeat: int) -> dict[str, object]:
     return {
         "command": "python -m benchmarks",
         "date": datetime.date.today().isoformat(),
-        "processor": processor(),
+        "processor": processor_name(),
         "threads": workers,
         "python": platform.python_version(),
         "numpy": np.__version__,

@@ -1,4 +1,4 @@
-"""The command line: psd, demo, info, wisdom."""
+"""The command line: psd, demo, info, compile, wisdom."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from .errors import NotFusedError, RecordingError
+from .errors import CompileError, NotFusedError, RecordingError
 from .outputs import check_outputs, peaks_text, write_output
 from .progress import Progress
 
-_FAULTS = (RecordingError, NotFusedError, ValueError, TypeError, OSError, MemoryError)
+_FAULTS = (RecordingError, NotFusedError, CompileError, ValueError, TypeError, OSError, MemoryError)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -65,6 +65,18 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
     info = commands.add_parser("info", help="GPUs, engines, versions, what is missing and why")
     info.set_defaults(run=_info)
+    ahead = commands.add_parser(
+        "compile", help="run a file whose fused functions call .compile(), for GPUs not here"
+    )
+    ahead.add_argument("file", type=Path, metavar="FILE.py")
+    ahead.add_argument(
+        "--arch",
+        action="append",
+        default=[],
+        metavar="ARCH",
+        help="a target such as sm_90; may be repeated (those of the GPUs that are here)",
+    )
+    ahead.set_defaults(run=_compile)
     wisdom = commands.add_parser("wisdom", help="what was measured fastest on this machine's GPUs")
     actions = wisdom.add_subparsers(required=True, metavar="ACTION")
     for name, what in _WISDOM.items():
@@ -214,6 +226,28 @@ def _summary(found: Any) -> str:
         f"{found.segments} segments of {found.settings.nfft}, {found.settings.window} window, "
         f"{found.settings.average}{unused}, computed on {device_title(found.device)}"
     )
+
+
+def _compile(arguments: argparse.Namespace) -> int:
+    import runpy
+
+    from .options import cache_folder
+    from .runtime.ahead import compiling_for
+    from .runtime.gpus import gpus
+
+    here = [f"sm_{gpu.compute_capability.replace('.', '')}" for gpu in gpus()]
+    archs = arguments.arch or here
+    if not archs:
+        raise ValueError("there is no GPU here: give --arch, as sm_90 for an H100")
+    if not arguments.file.is_file():
+        raise FileNotFoundError(f"{arguments.file} is no file")
+    with compiling_for(archs) as collected:
+        runpy.run_path(str(arguments.file), run_name="__main__")
+    if not collected.done:
+        raise ValueError(f"{arguments.file} calls no .compile() of a fused function for a GPU")
+    print(*collected.done, sep="\n")
+    print(f"in {cache_folder()}")
+    return 0
 
 
 _WISDOM = {

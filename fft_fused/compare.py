@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from .engines.unfused import evaluate
-from .explain import fused_bytes, human, unfused_bytes
+from .explain import fused_bytes, human
 from .runtime.arrays import is_cupy, module_of
+from .runtime.cost import unfused_bytes
 from .runtime.execute import execute
 from .runtime.plan import Plan
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from .engines import Offer, Refusal
 from .expr.chain import ANCHORS, Problem
-from .expr.node import Expr, Node, walk
-from .expr.ops import OPS, VIEWS
-from .runtime.cost import touched_bytes
+from .expr.node import Node
+from .expr.ops import OPS
+from .runtime.cost import unfused_bytes
 from .runtime.plan import Plan, PlanStep
 
 STAGES = ("expr", "normal", "chain", "selection", "source")
@@ -70,18 +70,6 @@ def explain_plan(plan: Plan, name: str, stage: str | None = None) -> Explanation
     if stage is not None and stage not in STAGES:
         raise ValueError(f"explain: stage {stage!r} does not exist; there are {', '.join(STAGES)}")
     return Explanation(name, plan, stage)
-
-
-def unfused_bytes(expr: Expr) -> dict[str, int]:
-    """Bytes moved when every operation is one pass over memory, and bytes of its temporaries."""
-    moved = made = 0
-    outputs = {id(o) for o in expr.outputs}
-    for node in walk(expr.outputs):
-        if OPS[node.op].kind == "leaf" or node.op in VIEWS:
-            continue
-        moved += node.nbytes + sum(touched_bytes(a) for a in node.args)
-        made += 0 if id(node) in outputs else node.nbytes
-    return {"moved": moved, "temporaries": made}
 
 
 def fused_bytes(plan: Plan) -> int:

@@ -13,6 +13,7 @@ from .expr.recording import ScalarValueNeeded
 from .lazy import LazyArray
 from .passes.pipeline import plan_for, settled
 from .passes.trace import collect, library_of
+from .runtime.ahead import compile_ahead
 from .runtime.cache import Cache
 from .runtime.exchange import exported, imported, is_torch, placed, working_on
 from .runtime.execute import check_out, execute
@@ -169,10 +170,40 @@ class Fused:
         traced, _ = self._prepared(args, kwargs)
         return traced.plan_now().source
 
-    def compile(self, *args: Any, **kwargs: Any) -> Plan:
-        """Trace and plan now, for arrays or ArraySpecs, without running."""
+    def compile(self, *args: Any, archs: Sequence[str] = (), **kwargs: Any) -> Plan:
+        """Trace, plan and compile now, without running.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As for a call; an ``ArraySpec`` may stand for an array.
+        archs : sequence of str, optional
+            Targets such as "sm_90" to compile all candidates for, into the cache on disk; needs
+            no GPU. ``fft-fused compile FILE.py --arch sm_90`` does so for every ``compile`` of a
+            file.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        ValueError
+            For a target that is none.
+        CompileError
+            When NVRTC refuses a target.
+
+        Examples
+        --------
+        >>> import fft_fused
+        >>> power = fft_fused.fuse(lambda x: abs(fft_fused.fft(x)) ** 2)
+        >>> power.compile(fft_fused.ArraySpec.of((64, 256), "c8", "cuda:0")).launches[0].engine
+        'one_kernel'
+        """
         traced, _ = self._prepared(args, kwargs)
-        return traced.plan_now()
+        plan = traced.plan_now()
+        compile_ahead(plan, self.__name__, archs)  # type: ignore[attr-defined]
+        return plan
 
     def unfused(self, *args: Any, **kwargs: Any) -> Any:
         """The same values by one NumPy call after another, as typed: baseline and oracle."""

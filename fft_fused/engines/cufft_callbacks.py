@@ -221,6 +221,11 @@ class _Runner:
             )
         return load, store
 
+    def compile_for(self, arch: str) -> list[Callable[[], Any]]:
+        """Compilations of the callbacks for a target, into the disk cache."""
+        sides = zip((self.load, self.store), _functions(self._problem, self._detail), strict=True)
+        return [partial(_ltoir, text, side, arch) for text, side in sides if text is not None]
+
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """The plan with its callbacks, when there is none yet."""
         return [] if device in self._plans else [partial(self._plan, device)]

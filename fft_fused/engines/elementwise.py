@@ -10,7 +10,7 @@ import numpy as np
 
 from ..cuda.compile import nvrtc_missing
 from ..cuda.kernels import Kernel, map_kernel, reduction_kernel
-from ..cuda.launch import LoadedKernel
+from ..cuda.launch import LoadedKernel, machine_code
 from ..cuda.printer import unsupported
 from ..cuda.user_code import clash, distinct
 from ..expr.chain import Problem
@@ -118,6 +118,11 @@ class _Runner:
             for k in kernels
         ]
         self._has_scalars = has_scalars
+
+    def compile_for(self, arch: str) -> list[Callable[[], Any]]:
+        """Compilations for a target, into the disk cache."""
+        kernels = [k.kernel for pair in self.pairs for k in pair if k is not None]
+        return [partial(machine_code, k.source, k.links, arch) for k in kernels]
 
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations still to do."""

@@ -65,8 +65,9 @@ class NumpyBlocked:
         tables = _tables(problem)
         blocking = analyse(problem, tables)
         sizes = _Sizes(problem, blocking)
+        target = int(TARGET_BYTES * machine.block_scale)
         lengths = block_lengths(
-            blocking.loops, sizes.largest, TARGET_BYTES, sizes.least_columns(), sizes.lanes()
+            blocking.loops, sizes.largest, target, sizes.least_columns(), sizes.lanes()
         )
         detail = _Detail(blocking, tables, lengths, sizes.largest(lengths))
         cost = _cost(problem, detail, machine)

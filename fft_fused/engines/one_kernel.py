@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cuda.compile import nvrtc_missing
 from ..cuda.fft.shape import shapes
-from ..cuda.launch import Function
+from ..cuda.launch import Function, machine_code
 from ..cuda.printer import unsupported
 from ..cuda.reductions import is_inline
 from ..cuda.row_block import RowShape
@@ -157,6 +157,14 @@ class _Variant:
             if is_sum
         }
 
+    def compile_for(self, arch: str) -> list[Callable[[], Any]]:
+        """Compilations for a target, into the disk cache."""
+        kernel = self.kernel
+        texts = [(kernel.source, kernel.links)]
+        if self.combines:
+            texts.append((kernel.combine, ()))
+        return [partial(machine_code, text, links, arch) for text, links in texts]
+
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """What is still to do: generate, compile and load."""
         return [] if device in self._loaded else [partial(self._load, device)]
@@ -217,6 +225,10 @@ class _Runner:
     def prepare(self, device: int) -> list[Callable[[], Any]]:
         """Compilations that a call needs."""
         return self.variants[self.chosen(device)].prepare(device)
+
+    def compile_for(self, arch: str) -> list[Callable[[], Any]]:
+        """Compilations of all shapes for a target, into the disk cache."""
+        return [task for v in self.variants for task in v.compile_for(arch)]
 
     def prepare_choices(self, device: int) -> list[Callable[[], Any]]:
         """Compilations that finding the fastest shape needs besides."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,26 @@ class ArraySpec:
     strides: tuple[int, ...]
     device: str = "cpu"
     alignment: int = 16
+
+    @staticmethod
+    def of(shape: Iterable[int], dtype: Any, device: str = "cpu") -> ArraySpec:
+        """The description of a new array in C order.
+
+        Parameters
+        ----------
+        shape : sequence of int
+        dtype : dtype or what becomes one
+        device : str
+            ``cpu``, or a GPU as ``cuda:0``.
+
+        Examples
+        --------
+        >>> print(ArraySpec.of((16, 1024), "c8", "cuda:0"))
+        c8[16,1024]
+        """
+        extents, kind = tuple(shape), np.dtype(dtype)
+        inner = (math.prod(max(e, 1) for e in extents[k + 1 :]) for k in range(len(extents)))
+        return ArraySpec(extents, kind, tuple(n * kind.itemsize for n in inner), device)
 
     def __str__(self) -> str:
         return f"{short_dtype(self.dtype)}{list(self.shape)}".replace(" ", "")

@@ -13,9 +13,11 @@ from ..expr.node import Expr, summary, walk
 from ..expr.ops import OPS
 from ..options import Options, current
 from ..runtime.cache import Cache, shared_cache
+from ..runtime.cost import unfused_bytes
 from ..runtime.device import resources_now
 from ..runtime.machine import Machine, here
 from ..runtime.plan import Plan
+from ..runtime.trials import Trials
 from .commute import FOR_LIBRARY
 from .device import for_library, for_own_kernels, with_addresses, without_cosines
 from .long import split_long
@@ -28,6 +30,10 @@ from .tables import tables
 PLANS: Cache[Plan] = shared_cache(512)
 CONTESTS: Cache[Any] = shared_cache(128)
 _RIVALS = {"estimate": 1, "measure": 5, "exhaustive": 12}
+_LEAST_TIMED = 2e-4  # seconds of a call on a CPU; shorter ones are not told apart
+_MOST_TRIED = 64 << 20  # bytes of results and of what lies between when nothing is fused
+_FEWER_THREADS = 5e-3  # seconds; longer calls want all threads
+_BLOCK_SCALES = (0.5, 2.0)
 _WORTH_A_TRY = 2.5  # a plan that the model finds slower than this many times the best is not raced
 
 
@@ -46,19 +52,28 @@ def settled(plan: Plan, arrays: Sequence[Any], scalars: Sequence[Any]) -> Plan:
     """The plan for a call: the fastest as soon as it is known, else one that can run now."""
     if not plan.is_open:
         return plan
-    resources = resources_now(1)
+    key = _key(plan.expr)
+    if plan.expr.device == "cpu":
+        found = CONTESTS.get(key, lambda: Trials(plan, _program(plan.expr))).answer()
+    else:
+        found = _on_device_settled(plan, key, arrays, scalars)
+    if not found.is_open:
+        PLANS.put(key, found)
+        CONTESTS.remove(key)
+    return found
+
+
+def _on_device_settled(
+    plan: Plan, key: Hashable, arrays: Sequence[Any], scalars: Sequence[Any]
+) -> Plan:
+    resources, options = resources_now(1), current()
     if resources.capturing:
         return plan
     from ..runtime.contest import Contest
 
-    key = _key(plan.expr)
     made = CONTESTS.get(key, lambda: Contest(plan, resources.device, _program(plan.expr)))
-    options = current()
     waits = not options.background or options.planning == "exhaustive"
-    found = made.answer(arrays, scalars, background=not waits)
-    if not found.is_open:
-        PLANS.put(key, found)
-        CONTESTS.remove(key)
+    found: Plan = made.answer(arrays, scalars, background=not waits)
     return found
 
 
@@ -71,7 +86,8 @@ def _key(expr: Expr) -> Hashable:
 def _program(expr: Expr) -> tuple[str, ...]:
     """What a choice depends on besides the machine, as text."""
     options = current()
-    return (summary(expr), repr(expr.key), repr((options.engine, options.strict, options.planning)))
+    asked = options.engine, options.strict, options.planning, here(expr.device).workers
+    return (summary(expr), repr(expr.key), repr(asked))
 
 
 def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
@@ -84,6 +100,7 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     if options.engine is not None:
         machine = machine.preferring(options.engine)
     programs = _on_device(expr, allowed) if on_device else (partition(normalize(expr)),)
+    free = options.engine is None and options.planning != "estimate"
     measured = on_device and options.planning != "estimate"
     count = _RIVALS[options.planning] if measured and options.engine is None else 1
     found = _cheapest(programs, allowed, machine, options.strict, count)
@@ -97,8 +114,32 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
         recorded = _as_recorded(expr, engines, machine)
         if recorded.seconds < _WORTH_A_TRY * best.seconds and len(recorded.steps):
             others.append(recorded)
+    if not on_device and free and not options.strict:
+        others += _variants(best, expr, programs[0], allowed, machine)
+        return replace(best, rivals=tuple(others), is_open=bool(others))
     has_shapes = any(getattr(launch.run, "has_shapes", False) for launch in best.launches)
     return replace(best, rivals=tuple(others), is_open=measured and bool(others or has_shapes))
+
+
+def _variants(
+    best: Plan, expr: Expr, program: Program, engines: Sequence[Engine], machine: Machine
+) -> list[Plan]:
+    """On a CPU: other blocks, fewer threads, and the expression as recorded, where calls take long
+    enough to tell and need little memory."""
+    names = {launch.engine for launch in best.launches}
+    memory = unfused_bytes(expr)["temporaries"] + sum(o.nbytes for o in expr.outputs)
+    if names == {"unfused"} or best.seconds < _LEAST_TIMED or memory > _MOST_TRIED:
+        return []
+    recorded = _as_recorded(expr, registry(), machine)
+    found = [recorded] if recorded.seconds < _WORTH_A_TRY * best.seconds else []
+    for scale in _BLOCK_SCALES:
+        selection, *_ = select(program, engines, replace(machine, block_scale=scale))
+        other = lower(expr, program, selection, registry(), machine.workers)
+        if {launch.engine for launch in other.launches} == names:
+            found.append(replace(other, variant=f"blocks {scale:g} times as large"))
+    if machine.workers > 1 and best.seconds < _FEWER_THREADS:
+        found.append(replace(best, workers=1, variant="1 thread"))
+    return found
 
 
 def _on_device(expr: Expr, engines: Sequence[Engine]) -> tuple[Program, ...]:

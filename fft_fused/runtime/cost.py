@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ..expr.node import Node
+from ..expr.node import Expr, Node, walk
 from ..expr.ops import OPS, VIEWS
 from .long_fft import factors
 
@@ -100,3 +100,15 @@ def _dft(node: Node, rows: int) -> float:
 
 def _stage(n: int, elements: int) -> float:
     return elements * max(1.0, math.log2(max(n, 2))) * _NS_DFT_STAGE
+
+
+def unfused_bytes(expr: Expr) -> dict[str, int]:
+    """Bytes moved when every operation is one pass over memory, and bytes of its temporaries."""
+    moved = made = 0
+    outputs = {id(o) for o in expr.outputs}
+    for node in walk(expr.outputs):
+        if OPS[node.op].kind == "leaf" or node.op in VIEWS:
+            continue
+        moved += node.nbytes + sum(touched_bytes(a) for a in node.args)
+        made += 0 if id(node) in outputs else node.nbytes
+    return {"moved": moved, "temporaries": made}

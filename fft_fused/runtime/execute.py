@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -65,6 +66,7 @@ def _executed(
     out: Sequence[np.ndarray | None] | None,
     measuring: bool,
 ) -> list[np.ndarray]:
+    start = 0.0 if plan.told is None else time.perf_counter()
     leaves = len(arrays) + len(scalars)
     values: list[Any] = [*arrays, *scalars, *[None] * (plan.count - leaves)]
     for number, constant in plan.constants:
@@ -85,6 +87,8 @@ def _executed(
             values[number] = result
         for number in step.dead:
             values[number] = None
+    if plan.told is not None:
+        plan.told(time.perf_counter() - start)
     if out is None and plan.owns_results:
         return [values[number] for number in plan.results]
     return _finish(plan, values, leaves, out)

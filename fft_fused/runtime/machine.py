@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import platform
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from ..options import current, resolve_workers
 
@@ -13,7 +15,8 @@ class Machine:
     """Rates in bytes per second, sizes in bytes.
 
     The defaults are a core of a current x86 server: what counts is their ratio. ``thorough``:
-    many shapes of kernels are to be tried.
+    many shapes of kernels are to be tried. ``block_scale``: how much larger the blocks of an engine
+    on the CPU are than it takes them to be best.
     """
 
     workers: int
@@ -26,6 +29,7 @@ class Machine:
     preferred: str | None = None
     device: str = "cpu"
     thorough: bool = False
+    block_scale: float = 1.0
 
     def rate(self, nbytes: int) -> float:
         """At which data of this size are read and written by one core."""
@@ -36,6 +40,16 @@ class Machine:
     def preferring(self, engine: str) -> Machine:
         """This machine with an engine taken wherever it offers, whatever its cost."""
         return replace(self, preferred=engine)
+
+
+def processor_name() -> str:
+    """The model name that the system gives, else the architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
 
 
 def here(device: str = "cpu") -> Machine:

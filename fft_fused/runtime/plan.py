@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,6 +40,7 @@ class Plan:
     says which value each output is, ``constants`` which values are numbers in the code. ``rivals``
     are other plans for the same values that might be faster, ``measured`` what a race of them took.
     ``is_open`` holds while it is not known which plan and which shapes of kernels are fastest;
+    ``variant`` tells plans of the same engines apart; ``told`` is called with the seconds of a run.
     ``owns_results`` holds when every result is an array of its own that a launch makes.
     """
 
@@ -56,6 +58,8 @@ class Plan:
     measured: tuple[Lap, ...] = field(compare=False, default=())
     owns_results: bool = field(compare=False, default=False)
     is_open: bool = field(compare=False, default=False)
+    variant: str = ""
+    told: Callable[[float], None] | None = field(compare=False, repr=False, default=None)
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -63,8 +67,9 @@ class Plan:
 
     @property
     def engines(self) -> str:
-        """The engines of the launches in order."""
-        return " > ".join(launch.engine for launch in self.launches) or "nothing to do"
+        """The engines of the launches in order, and what is special."""
+        names = " > ".join(launch.engine for launch in self.launches) or "nothing to do"
+        return f"{names}, {self.variant}" if self.variant else names
 
     @property
     def outputs(self) -> tuple[Node, ...]:

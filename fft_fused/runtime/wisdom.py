@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import platform
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -17,6 +16,7 @@ import scipy
 from ..options import cache_folder
 from .cache import remembered
 from .disk_cache import DiskCache, fingerprint
+from .machine import processor_name
 from .plan import Lap
 
 _BYTES = 16 << 20
@@ -147,7 +147,7 @@ def _disk() -> DiskCache:
 def machine_name(device: str) -> str:
     """A device with the versions of all that makes its speed."""
     if device == "cpu":
-        return f"{platform.processor()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
+        return f"{processor_name()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
     from .gpus import cuda_versions, gpu_name
 
     versions = ", ".join(f"{name} {text}" for name, text in cuda_versions().items())
