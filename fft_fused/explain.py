@@ -53,7 +53,12 @@ class Explanation:
             "temporaries": {"fused": temporaries(self.plan), "unfused": unfused["temporaries"]},
             "rivals": [p.engines for p in self.plan.rivals],
             "measured": [
-                {"engines": lap.engines, "seconds": lap.seconds, "fault": lap.fault}
+                {
+                    "engines": lap.engines,
+                    "seconds": lap.seconds,
+                    "estimate": lap.estimate,
+                    "fault": lap.fault,
+                }
                 for lap in self.plan.measured
             ],
         }
@@ -160,16 +165,18 @@ def _summary(explanation: Explanation) -> str:
 
 
 def _race_lines(plan: Plan) -> list[str]:
-    """What was measured, or will be."""
+    """The candidates, fastest first, with what was measured, or will be, and the model's times."""
     if plan.is_open:
-        others = "; ".join(p.engines for p in plan.rivals) or "other shapes of its kernels"
-        return [f"to be measured against, on the arrays of a call: {others}"]
+        lines = ["to be measured on the arrays of calls; by the model, ms"]
+        lines += [f"  {p.seconds * 1e3:9.4g}  {p.engines}" for p in (plan, *plan.rivals)]
+        return lines
     if not plan.measured:
         return []
-    lines = ["measured on the arrays of a call, ms"]
+    lines = ["measured on the arrays of calls, ms; (by the model)"]
     for lap in sorted(plan.measured, key=lambda lap: lap.seconds):
         time = f"{lap.seconds * 1e3:9.4g}" if not lap.fault else "        -"
-        lines.append(f"  {time}  {lap.engines}{f': {lap.fault}' if lap.fault else ''}")
+        fault = f": {lap.fault}" if lap.fault else ""
+        lines.append(f"  {time}  ({lap.estimate * 1e3:.3g})  {lap.engines}{fault}")
     return lines
 
 

@@ -105,7 +105,7 @@ class Contest:
 
 
 def _failed(plan: Plan, build: Build) -> Lap:
-    return Lap(plan.engines, math.inf, str(build.fault).partition("\n")[0])
+    return Lap(plan.engines, math.inf, str(build.fault).partition("\n")[0], plan.seconds)
 
 
 def _closed(plan: Plan, laps: tuple[Lap, ...]) -> Plan:

@@ -25,11 +25,15 @@ class PlanStep:
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """A plan's engines and the seconds a call of it took; ``fault`` where it could not run."""
+    """A plan's engines and the seconds a call of it took; ``fault`` where it could not run.
+
+    ``estimate`` are its seconds by the model.
+    """
 
     engines: str
     seconds: float
     fault: str = ""
+    estimate: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ class _Runner:
 
     def result(self, disagrees: bool) -> Lap:
         fault = "" if self.fault is None else str(self.fault).splitlines()[0]
-        return Lap(self.plan.engines, self.seconds, _DISAGREES if disagrees else fault)
+        told = _DISAGREES if disagrees else fault
+        return Lap(self.plan.engines, self.seconds, told, self.plan.seconds)
 
 
 def race(

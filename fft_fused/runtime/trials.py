@@ -63,7 +63,8 @@ class Trials:
     def _settled(self) -> Plan:
         best = [min(laps) for laps in self._laps]
         place = min(range(len(best)), key=lambda k: best[k] * (1 if k == 0 else _GAIN))
-        laps = tuple(Lap(p.engines, t) for p, t in zip(self._plans, best, strict=True))
+        measured = zip(self._plans, best, strict=True)
+        laps = tuple(Lap(p.engines, t, estimate=p.seconds) for p, t in measured)
         engines = self._plans[place].engines
         remember(self._key, Choice(self._program[0], machine_name("cpu"), place, engines, (), laps))
         return _closed(self._plans[place], laps)

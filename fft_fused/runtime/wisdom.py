@@ -68,7 +68,8 @@ def choice_of(data: Any) -> Choice:
     """
     try:
         laps = tuple(
-            Lap(str(x["engines"]), float(x["seconds"]), str(x["fault"])) for x in data["laps"]
+            Lap(str(x["engines"]), float(x["seconds"]), str(x["fault"]), float(x["estimate"]))
+            for x in data["laps"]
         )
         shapes = tuple(int(s) for s in data["shapes"])
         names = (str(data["program"]), str(data["machine"]))

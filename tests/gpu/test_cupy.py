@@ -32,9 +32,9 @@ def test_fused_function_on_cupy():
         np.testing.assert_allclose(got.get(), wanted, rtol=1e-5, atol=1e-5)
     assert power.trace_count == 1
     x, w = cupy.ones((4096, 1024), "c8"), cupy.ones(1024, "f4")
-    assert "to be measured against" in str(power.explain(x, w, 2.0))
+    assert "to be measured on the arrays" in str(power.explain(x, w, 2.0))
     power(x, w, 2.0)
-    assert "measured on the arrays of a call" in str(power.explain(x, w, 2.0))
+    assert "measured on the arrays of calls" in str(power.explain(x, w, 2.0))
 
 
 def lazily(program, arrays):

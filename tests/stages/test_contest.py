@@ -107,7 +107,7 @@ def test_a_plan_that_cannot_be_built_is_passed_over_and_told(monkeypatch):
     racing(monkeypatch, place=0)
     found = Contest(plan, 0, PROGRAM).answer([], (), False)
     assert found.engines == plan.rivals[0].engines
-    assert found.measured[-1] == Lap(plan.engines, float("inf"), "no code")
+    assert found.measured[-1] == Lap(plan.engines, float("inf"), "no code", plan.seconds)
 
 
 def test_what_building_raised_is_raised_when_no_plan_is_left(monkeypatch):

@@ -86,7 +86,7 @@ def test_real_calls_settle_and_stay_right():
     for _ in range(40):
         np.testing.assert_allclose(power(X), wanted, rtol=1e-4, atol=1e-4 * wanted.max())
     text = str(power.explain(X))
-    assert "measured on the arrays of a call, ms" in text
+    assert "measured on the arrays of calls, ms" in text
     assert len(wisdom.everything()) == 1
 
 

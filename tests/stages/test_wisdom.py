@@ -12,7 +12,11 @@ from fft_fused.runtime import wisdom
 from fft_fused.runtime.plan import Lap
 from fft_fused.runtime.wisdom import Choice, wisdom_key
 
-LAPS = (Lap("one_kernel", 1e-3), Lap("unfused", 4e-3), Lap("library", float("inf"), "no memory"))
+LAPS = (
+    Lap("one_kernel", 1e-3, estimate=2e-3),
+    Lap("unfused", 4e-3),
+    Lap("library", float("inf"), "no memory"),
+)
 CHOICE = Choice("%1 = fft(x)", "a GPU", 0, "one_kernel", (2,), LAPS)
 
 
