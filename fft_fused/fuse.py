@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
@@ -17,6 +16,7 @@ from .runtime.ahead import compile_ahead
 from .runtime.cache import Cache
 from .runtime.exchange import exported, imported, is_torch, placed, working_on
 from .runtime.execute import check_out, execute
+from .runtime.locks import new_rlock
 from .runtime.plan import Plan, output_specs
 from .signature import Leaves, Signature, read_arguments
 from .tracing import Traced, trace
@@ -98,7 +98,7 @@ class Fused:
         self._signature = Signature(function)
         self._traced: Cache[Traced] = Cache(_SIGNATURES)
         self._static: set[Any] = set()
-        self._lock = threading.RLock()
+        self._lock = new_rlock()
         self._trace_count = 0
 
     def __repr__(self) -> str:

@@ -138,7 +138,8 @@ def _variants(
         if {launch.engine for launch in other.launches} == names:
             found.append(replace(other, variant=f"blocks {scale:g} times as large"))
     if machine.workers > 1 and best.seconds < _FEWER_THREADS:
-        found.append(replace(best, workers=1, variant="1 thread"))
+        seconds = best.seconds * machine.workers
+        found.append(replace(best, workers=1, variant="1 thread", seconds=seconds))
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
+
+from .locks import new_lock
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +21,7 @@ class Cache(Generic[T]):
         self.limit = limit
         self.hits = 0
         self.misses = 0
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._items: OrderedDict[Hashable, T] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:

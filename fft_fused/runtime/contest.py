@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from .builds import Build, first_usable, submit
+from .locks import new_lock
 from .plan import Lap, Plan
 from .race import race
 from .wisdom import Choice, machine_name, recall, remember, wisdom_key
@@ -36,7 +36,7 @@ class Contest:
         self._plans = tuple(replace(p, is_open=True) for p in (plan, *plan.rivals))
         self._device, self._program = device, program
         self._key = wisdom_key(program, plan.expr.device)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._winner = self._recalled()
         if self._winner is None:
             shared: set[int] = set()

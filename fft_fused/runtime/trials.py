@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from .locks import new_lock
 from .plan import Lap, Plan
 from .wisdom import Choice, machine_name, recall, remember, wisdom_key
 
@@ -32,7 +32,7 @@ class Trials:
     def __init__(self, plan: Plan, program: Sequence[str]) -> None:
         self._plans = (plan, *plan.rivals)
         self._program, self._key = program, wisdom_key(program, "cpu")
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._laps: list[list[float]] = [[] for _ in self._plans]
         self._given = [0] * len(self._plans)
         self._winner = self._recalled()
