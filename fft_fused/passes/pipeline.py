@@ -32,8 +32,9 @@ CONTESTS: Cache[Any] = shared_cache(128)
 _RIVALS = {"estimate": 1, "measure": 5, "exhaustive": 12}
 _LEAST_TIMED = 2e-4  # seconds of a call on a CPU; shorter ones are not told apart
 _MOST_TRIED = 64 << 20  # bytes of results and of what lies between when nothing is fused
-_FEWER_THREADS = 5e-3  # seconds; longer calls want all threads
-_BLOCK_SCALES = (0.5, 2.0)
+_FEWER_THREADS = 1e-3  # seconds; longer calls want all threads
+_CLOSE = 1.5  # times the seconds of the best: what the model may err by on a CPU
+_BLOCK_SCALES = (0.25, 0.5, 2.0, 4.0)
 _WORTH_A_TRY = 2.5  # a plan that the model finds slower than this many times the best is not raced
 
 
@@ -124,15 +125,15 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
 def _variants(
     best: Plan, expr: Expr, program: Program, engines: Sequence[Engine], machine: Machine
 ) -> list[Plan]:
-    """On a CPU: other blocks, fewer threads, and the expression as recorded, where calls take long
-    enough to tell and need little memory."""
+    """On a CPU: fewer threads, the expression as recorded, and other blocks if many ways are to be
+    tried, where calls take long enough to tell and need little memory."""
     names = {launch.engine for launch in best.launches}
     memory = unfused_bytes(expr)["temporaries"] + sum(o.nbytes for o in expr.outputs)
     if names == {"unfused"} or best.seconds < _LEAST_TIMED or memory > _MOST_TRIED:
         return []
     recorded = _as_recorded(expr, registry(), machine)
-    found = [recorded] if recorded.seconds < _WORTH_A_TRY * best.seconds else []
-    for scale in _BLOCK_SCALES:
+    found = [recorded] if recorded.seconds < _CLOSE * best.seconds else []
+    for scale in _BLOCK_SCALES if machine.thorough else ():
         selection, *_ = select(program, engines, replace(machine, block_scale=scale))
         other = lower(expr, program, selection, registry(), machine.workers)
         if {launch.engine for launch in other.launches} == names:

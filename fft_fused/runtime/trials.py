@@ -11,7 +11,7 @@ from .locks import new_lock
 from .plan import Lap, Plan
 from .wisdom import Choice, machine_name, recall, remember, wisdom_key
 
-_LAPS = 3
+_LAPS = 2
 _HOPELESS = 1.5  # times the fastest, after a lap of each
 _GAIN = 1.03  # by which another plan must be faster than the expected best to take its place
 
@@ -47,7 +47,7 @@ class Trials:
             return replace(self._plans[place], is_open=True, told=partial(self._note, place))
 
     def _note(self, place: int, seconds: float) -> None:
-        """A lap is done. The first lap of a plan warms it up: the least of them counts."""
+        """A lap is done. The first one of a plan warms it up: the least of them counts."""
         with self._lock:
             self._laps[place].append(seconds)
             if self._winner is None and all(len(self._laps[k]) >= _LAPS for k in self._running()):

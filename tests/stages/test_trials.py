@@ -18,7 +18,7 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.setenv("FFT_FUSED_CACHE_DIR", str(tmp_path))
 
 
-X = np.random.default_rng(0).standard_normal((512, 1024, 2)).astype("f4").view("c8")[..., 0]
+X = np.random.default_rng(0).standard_normal((256, 1024, 2)).astype("f4").view("c8")[..., 0]
 
 
 def made():
@@ -41,14 +41,17 @@ def laps_until_settled(found, seconds):
     raise AssertionError("never settled")
 
 
-def test_candidates_are_blocks_threads_and_the_recorded_expression():
+def test_candidates_are_fewer_threads_the_recorded_expression_and_other_blocks():
     with options(workers=2):
         plan = made().compile(X)
+        with planning("exhaustive"):
+            thorough = made().compile(X)
     assert plan.is_open
-    found = [p.engines for p in plan.rivals]
+    assert {p.engines for p in plan.rivals} <= {"unfused", "numpy_blocked, 1 thread"}
+    assert "numpy_blocked, 1 thread" in [p.engines for p in plan.rivals]
+    found = [p.engines for p in thorough.rivals]
     assert "numpy_blocked, blocks 0.5 times as large" in found
-    assert "numpy_blocked, blocks 2 times as large" in found
-    assert "numpy_blocked, 1 thread" in found
+    assert "numpy_blocked, blocks 4 times as large" in found
 
 
 def test_the_fastest_stays_and_is_remembered():
@@ -60,7 +63,7 @@ def test_the_fastest_stays_and_is_remembered():
     assert winner.engines == fast
     assert winner.told is None
     assert sorted(set(order)) == sorted({plan.engines, *(p.engines for p in plan.rivals)})
-    assert all(order.count(e) >= 3 for e in order)
+    assert all(order.count(e) >= 2 for e in order)
     assert Trials(plan, ("p",)).answer().engines == fast
     assert Trials(plan, ("another",)).answer().is_open
 
