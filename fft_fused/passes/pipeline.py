@@ -101,9 +101,8 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
     if options.engine is not None:
         machine = machine.preferring(options.engine)
     programs = _on_device(expr, allowed) if on_device else (partition(normalize(expr)),)
-    free = options.engine is None and options.planning != "estimate"
-    measured = on_device and options.planning != "estimate"
-    count = _RIVALS[options.planning] if measured and options.engine is None else 1
+    measured, free = options.planning != "estimate", options.engine is None
+    count = _RIVALS[options.planning] if on_device and free else 1
     found = _cheapest(programs, allowed, machine, options.strict, count)
     built: dict[int, Launch] = {}
     best, *others = (
@@ -111,15 +110,19 @@ def make_plan(expr: Expr, machine: Machine, options: Options) -> Plan:
         for program, s in found
         if s.seconds <= _WORTH_A_TRY * found[0][1].seconds
     )
-    if measured and options.engine is None and not options.strict:
-        recorded = _as_recorded(expr, engines, machine)
-        if recorded.seconds < _WORTH_A_TRY * best.seconds and len(recorded.steps):
-            others.append(recorded)
-    if not on_device and free and not options.strict:
-        others += _variants(best, expr, programs[0], allowed, machine)
-        return replace(best, rivals=tuple(others), is_open=bool(others))
+    if measured and free and not options.strict:
+        more = _recorded_too if on_device else _variants
+        others += more(best, expr, programs[0], allowed, machine)
     has_shapes = any(getattr(launch.run, "has_shapes", False) for launch in best.launches)
     return replace(best, rivals=tuple(others), is_open=measured and bool(others or has_shapes))
+
+
+def _recorded_too(
+    best: Plan, expr: Expr, program: Program, engines: Sequence[Engine], machine: Machine
+) -> list[Plan]:
+    """On a GPU: the expression as recorded, where it may win."""
+    recorded = _as_recorded(expr, registry(), machine)
+    return [recorded] if recorded.steps and recorded.seconds < _WORTH_A_TRY * best.seconds else []
 
 
 def _variants(
