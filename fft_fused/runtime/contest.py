@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..progress import Progress
 from .builds import Build, first_usable, submit
 from .locks import new_lock
 from .plan import Lap, Plan
@@ -61,8 +63,7 @@ class Contest:
             return self._winner
         everything = (*self._builds, *self._shapes)
         if not background:
-            for build in everything:
-                build.wait()
+            _wait_for(everything)
         ready = all(b.is_done for b in everything) and any(b.is_usable for b in self._builds)
         if ready and self._lock.acquire(blocking=not background):
             try:
@@ -102,6 +103,14 @@ class Contest:
         except ValueError:
             return None
         return _closed(plan, choice.laps)
+
+
+def _wait_for(builds: Sequence[Build]) -> None:
+    """Until all are done; a terminal sees how far they are."""
+    with Progress(sys.stderr) as progress:
+        for k, build in enumerate(builds):
+            while not build.wait(0.1):
+                progress(k + 1, len(builds) + 1)
 
 
 def _failed(plan: Plan, build: Build) -> Lap:

@@ -8,10 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fft_fused import fft, lazy
+from fft_fused import fft, lazy, options
+from fft_fused.engines import one_kernel
+from fft_fused.passes import pipeline
 from fft_fused.runtime import contest
 from fft_fused.runtime.builds import wait
 from fft_fused.runtime.contest import Contest
+from fft_fused.runtime.device import Resources
 from fft_fused.runtime.plan import Lap
 from tests.cuda import emulate
 
@@ -165,3 +168,62 @@ def test_threads_get_answers_while_one_races(monkeypatch):
     gate.set()
     racer.join(30)
     assert not results[0].is_open
+
+
+@pytest.mark.parametrize("capturing", [False, True])
+def test_calls_take_the_winner_once_it_is_known(monkeypatch, capturing):
+    plan, calls = planned(monkeypatch), racing(monkeypatch)
+    resources = Resources(capturing=capturing)
+    monkeypatch.setattr(pipeline, "resources_now", lambda workers: resources)
+    found = pipeline.settled(plan, [], ())
+    assert wait(30)
+    found = pipeline.settled(plan, [], ())
+    if capturing:
+        assert found is plan
+        assert not calls
+        return
+    assert not found.is_open
+    assert pipeline.plan_for(plan.expr) is found
+    assert pipeline.settled(found, [], ()) is found
+    assert len(calls) == 1
+
+
+def test_exhaustive_planning_waits(monkeypatch):
+    plan = planned(monkeypatch, lambda number: threading.Event().wait(0.05))
+    racing(monkeypatch)
+    monkeypatch.setattr(pipeline, "resources_now", lambda workers: Resources())
+    with options(planning="exhaustive"):
+        assert not pipeline.settled(plan, [], ()).is_open
+
+
+@pytest.mark.parametrize("case", ["fastest", "fastest is wrong"])
+def test_of_the_shapes_that_agree_the_fastest_runs(monkeypatch, case):
+    monkeypatch.setattr(one_kernel, "_lap", lambda variant, *given: variant.laps)
+    monkeypatch.setattr(one_kernel, "sample", lambda outputs: (outputs[0].copy(),))
+    plan, _ = emulate.planned([abs(fft(lazy(np.zeros((65536, 256), "c8"))))], "one_kernel")
+    (launch,) = plan.launches
+    run, output, ran = launch.run, np.ones(100, np.float32), []
+    assert len(run.variants) > 2
+    seconds = [3.0, 1.0, *[2.0] * (len(run.variants) - 2)]
+
+    class Variant:
+        def __init__(self, number):
+            self.number = number
+
+        @property
+        def laps(self):
+            output[:] = -1 if case == "fastest is wrong" and self.number == 1 else 1
+            return seconds[self.number]
+
+        def run(self, *given):
+            ran.append(self.number)
+
+    run.variants = tuple(Variant(k) for k in range(len(seconds)))
+    run([], [output], Resources())
+    run([], [output], Resources(measuring=True))
+    run([], [output], Resources())
+    assert ran[0] == 0
+    assert ran[1] == ran[2] == (2 if case == "fastest is wrong" else 1)
+    assert run.chosen(0) == ran[1]
+    assert not run.has_choice(0)
+    assert run.has_choice(1)
