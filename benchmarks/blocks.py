@@ -140,7 +140,7 @@ def measure(
     for title, (function, kinds) in BLOCKS.items():
         for n in lengths:
             given = arguments(kinds, points, n, xp)
-            with options(engine=engine):
+            with options(engine=engine, background=False):
                 rows.append(timed(title, fuse(function), given, n, repeat, xp))
     for title, (function, axes) in OF_PLANES.items():
         for n in (256, 512, 1024) if axes == 2 else (64, 256, 512):
@@ -150,7 +150,7 @@ def measure(
             x = xp.ones((count, *[n] * axes), np.complex64)
             w, h = xp.ones(x.shape[1:], np.float32), xp.ones(x.shape[1:], np.complex64)
             given = (x, w, h) if "w" in title else (x,)
-            with options(engine=engine):
+            with options(engine=engine, background=False):
                 rows.append(timed(title, fuse(function), given, n, repeat, xp))
             del given, x, w, h
     return rows

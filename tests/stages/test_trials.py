@@ -129,3 +129,9 @@ def test_a_call_that_fails_is_no_lap(monkeypatch):
     winner, _ = laps_until_settled(found, lambda e: 1.0)
     assert winner.engines == plan.engines
     assert trials.recall(found._key).place == 0
+
+
+def test_a_comparison_is_of_the_settled_plan():
+    power = made()
+    power.compare(X, repeat=1)
+    assert not power.compile(X).is_open
