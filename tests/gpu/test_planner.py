@@ -17,6 +17,7 @@ from fft_fused.runtime import wisdom
 pytestmark = pytest.mark.gpu
 cupy = pytest.importorskip("cupy")
 RNG = np.random.default_rng(0)
+_SECONDS = 20.0
 
 
 @pytest.fixture(autouse=True)
@@ -103,11 +104,11 @@ def programs():
         yield function, cupy.asarray(x), 1.5 + k, wanted
 
 
-def test_threads_on_streams_call_many_programs(seconds=20.0):
+def test_threads_on_streams_call_many_programs():
     given, faults = list(programs()), []
     streams = [cupy.cuda.Stream(non_blocking=True) for _ in range(4)]
     cupy.cuda.Device().synchronize()
-    end = time.monotonic() + seconds
+    end = time.monotonic() + _SECONDS
 
     def work(number):
         order = np.random.default_rng(number)
@@ -122,7 +123,7 @@ def test_threads_on_streams_call_many_programs(seconds=20.0):
     for t in threads:
         t.start()
     for t in threads:
-        t.join(seconds + 120)
+        t.join(_SECONDS + 120)
     assert not any(t.is_alive() for t in threads)
     assert not faults
     with planning("measure", background=False):
