@@ -29,9 +29,9 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.setattr(contest, "PATIENCE", 0.05)
 
 
-def planned(monkeypatch, build=lambda number: None):
+def planned(monkeypatch, build=lambda number: None, length=2048):
     """A plan with rivals whose launches build by calls of ``build`` with their number."""
-    x = lazy(np.zeros((4096, 2048), np.complex64))
+    x = lazy(np.zeros((4096, length), np.complex64))
     plan, _ = emulate.planned([abs(fft(x * 2)) ** 2], None)
     runs = {id(launch.run): launch.run for p in (plan, *plan.rivals) for launch in p.launches}
     for number, run in enumerate(runs.values()):
@@ -227,3 +227,27 @@ def test_of_the_shapes_that_agree_the_fastest_runs(monkeypatch, case):
     assert run.chosen(0) == ran[1]
     assert not run.has_choice(0)
     assert run.has_choice(1)
+
+
+def with_array_calls(plan):
+    """The plan, with the expression as recorded as its only rival."""
+    recorded = pipeline._as_recorded(plan.expr, pipeline.registry(), pipeline.here("cuda:0"))
+    return replace(plan, rivals=(recorded,))
+
+
+def test_array_calls_are_no_answer_while_code_is_compiled(monkeypatch):
+    gate = threading.Event()
+    plan = with_array_calls(planned(monkeypatch, lambda number: gate.wait(30)))
+    threading.Timer(0.3, gate.set).start()
+    assert Contest(plan, 0, PROGRAM).answer([], (), True).engines == plan.engines
+    assert wait(30)
+
+
+def test_array_calls_are_the_answer_when_nothing_can_be_compiled(monkeypatch):
+    def build(number):
+        raise ValueError("no code")
+
+    monkeypatch.setattr(contest, "race", lambda *given: (0, ()))
+    plan = with_array_calls(planned(monkeypatch, build))
+    assert Contest(plan, 0, PROGRAM).answer([], (), True).engines == "unfused"
+    assert wait(30)
