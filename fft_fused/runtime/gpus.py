@@ -111,6 +111,14 @@ def cuda_versions() -> dict[str, str]:
     return found | {name: _library_text(*entry) for name, entry in _LIBRARIES.items()}
 
 
+def quick_versions() -> str:
+    """Versions of the driver, the CUDA runtime and CuPy, without loading other libraries."""
+    runtime = _cuda_runtime()
+    driver, cuda = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
+    found = f"driver for CUDA {_dotted(driver)}, CUDA {_dotted(cuda)}"
+    return f"{found}, CuPy {importlib.import_module('cupy').__version__}"
+
+
 def _cuda_runtime() -> Any:
     """CuPy's bindings of the CUDA runtime.
 

@@ -149,10 +149,11 @@ def machine_name(device: str) -> str:
     """A device with the versions of all that makes its speed."""
     if device == "cpu":
         return f"{processor_name()}, NumPy {np.__version__}, SciPy {scipy.__version__}"
-    from .gpus import cuda_versions, gpu_name
+    from ..cuda.compile import nvrtc_version
+    from .gpus import gpu_name, quick_versions
 
-    versions = ", ".join(f"{name} {text}" for name, text in cuda_versions().items())
-    return f"{gpu_name(device)}, {versions}"
+    compiler = ".".join(map(str, nvrtc_version()))
+    return f"{gpu_name(device)}, {quick_versions()}, NVRTC {compiler}"
 
 
 @cache
